@@ -1,0 +1,1 @@
+//! rolldown behind a small blocking API.

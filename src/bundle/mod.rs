@@ -1,0 +1,1 @@
+//! Test files: discover, bundle, map positions back, draw code frames.

@@ -1,0 +1,1 @@
+//! Find, launch and own a Chrome; connect to one that somebody else started.

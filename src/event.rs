@@ -1,0 +1,426 @@
+//! The run's events: one type between those who run and those who report.
+//!
+//! Every output (terminal, JSON, artifact, dashboard, MCP) is a fold of this stream and of nothing else. Written out,
+//! an event is one JSON object a line.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::exit::Exit;
+use crate::ident::{Cell, FileId, TestId};
+pub use crate::wire::{ErrorKind, TestMode, TestState, UncaughtOrigin};
+
+/// One event of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunEvent {
+    /// Milliseconds since the run started (monotonic clock).
+    pub at: u64,
+    /// The file it belongs to, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileId>,
+    /// The test it belongs to, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<TestId>,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum EventKind {
+    /// The first event of every run.
+    RunStarted(RunInfo),
+    /// Where the attach of a page stands; many may come, also again after a page was lost.
+    AttachState {
+        /// The stage.
+        stage: AttachStage,
+        /// One sentence for a person, without secrets.
+        message: String,
+    },
+    /// A page is ready to run tests; comes again when another page takes over.
+    PageAttached(PageInfo),
+    /// The file's code was loaded in the page, these are its tests.
+    FileStarted {
+        /// All tests of the file in order, also those that will not run.
+        tests: Vec<TestInfo>,
+    },
+    /// A test began.
+    TestStarted {
+        /// Its titles: suites first, own title last.
+        path: Vec<String>,
+        /// 0, or the number of the retry.
+        attempt: u32,
+    },
+    /// A test is over.
+    TestFinished(TestResult),
+    /// The page wrote to its console.
+    Console {
+        /// `log`, `warning`, `error`, `info`, `debug` ... as CDP `Runtime.consoleAPICalled` names it.
+        level: String,
+        /// The arguments as text, joined by a space.
+        text: String,
+        /// Where it was written, mapped to the user's source.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        location: Option<Location>,
+    },
+    /// An error outside any test's own flow: it makes the run red.
+    Exception {
+        /// How it came up.
+        origin: UncaughtOrigin,
+        /// What it is.
+        error: TestError,
+    },
+    /// A batch of what the transport interceptors saw.
+    Transport {
+        /// The records, as the interceptors wrote them.
+        records: Vec<Value>,
+    },
+    /// A test wrote a `__AIT_CAPTURE__` line.
+    Capture {
+        /// Category as the page wrote it (not yet safe as a file name).
+        category: String,
+        /// The JSON it carried.
+        payload: Value,
+    },
+    /// Something a person should know; never a failure by itself.
+    Notice {
+        /// Informational, or worth a warning colour.
+        level: NoticeLevel,
+        /// One or two sentences, without secrets.
+        message: String,
+    },
+    /// The page stopped being usable while it was needed.
+    PageLost {
+        /// What happened to it.
+        cause: LossCause,
+        /// One or two sentences: what, the likely cause, what is done next.
+        message: String,
+    },
+    /// A file is over.
+    FileFinished(FileResult),
+    /// The last event of every run.
+    RunFinished(RunResult),
+}
+
+/// What is known when a run starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunInfo {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// The cell, with defaults filled in.
+    pub cell: Cell,
+    /// Which kind of target was asked for.
+    pub target: TargetKind,
+    /// Wall clock, RFC 3339 with milliseconds, UTC.
+    pub started_at: String,
+    /// The files that will run, in order.
+    pub files: Vec<FileId>,
+}
+
+/// Which kind of page a run wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TargetKind {
+    /// A page that dials into our relay.
+    Device,
+    /// A headless Chrome of our own.
+    Chrome,
+    /// A browser somebody else started (`--cdp-endpoint`).
+    Endpoint,
+}
+
+/// How far an attach has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AttachStage {
+    /// The browser, or the relay and its public address, is being started.
+    Starting,
+    /// Code or link is shown; nobody has called yet.
+    Waiting,
+    /// Somebody called with a wrong or expired code.
+    Refused,
+    /// A call with a right code came in.
+    Accepted,
+    /// The agent runs in the page.
+    AgentLoaded,
+    /// The page answers.
+    Attached,
+    /// The page was lost and is awaited again.
+    Reattaching,
+}
+
+/// The page tests run in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PageInfo {
+    /// `location.href` without credentials, codes and relay addresses.
+    pub url: String,
+    /// `document.title`.
+    pub title: String,
+    /// `navigator.userAgent`.
+    pub user_agent: String,
+    /// For example `Chrome 156.0` or `Safari 18.5`, from the user agent.
+    pub engine: String,
+    /// For example `iPhone, iOS 18.5` or `Linux x86_64`, from the user agent.
+    pub device: String,
+}
+
+/// A test that was collected.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TestInfo {
+    /// Stable id.
+    pub id: TestId,
+    /// Suites first, own title last.
+    pub path: Vec<String>,
+    /// What will happen to it.
+    pub mode: TestMode,
+}
+
+/// How a test ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TestResult {
+    /// Suites first, own title last.
+    pub path: Vec<String>,
+    /// Verdict.
+    pub state: TestState,
+    /// Milliseconds, hooks included; how long it had run where it was cut off.
+    pub duration_ms: f64,
+    /// What failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<TestError>,
+    /// Reason of a skip.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Attempts after the first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u32,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// An error, with its positions mapped to the user's sources.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TestError {
+    /// For example `AssertionError`.
+    pub name: String,
+    /// Message without the name.
+    pub message: String,
+    /// What kind of failure.
+    pub kind: ErrorKind,
+    /// `code` of the error, if it had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Unified diff of expected and actual, without colours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Printed expected value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// Printed actual value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actual: Option<String>,
+    /// Frames in the user's sources, innermost first; frames of the tool's own scripts are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<Frame>,
+    /// The lines around the first frame, drawn with a caret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_frame: Option<String>,
+    /// Hook it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
+    /// `cause`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Box<TestError>>,
+}
+
+/// One frame of a mapped stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Frame {
+    /// Function name, may be empty.
+    pub function: String,
+    /// Where.
+    #[serde(flatten)]
+    pub location: Location,
+}
+
+/// A place in a source file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Location {
+    /// Path relative to the project root, or the script's URL where no map knows it.
+    pub file: String,
+    /// 1-based.
+    pub line: u32,
+    /// 1-based, in UTF-16 units as editors count.
+    pub column: u32,
+}
+
+/// How loud a notice is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NoticeLevel {
+    /// Worth knowing.
+    Info,
+    /// Worth acting on.
+    Warning,
+}
+
+/// What happened to a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LossCause {
+    /// It went to another document.
+    Navigated,
+    /// It loaded the same document again.
+    Reloaded,
+    /// Its renderer crashed.
+    Crashed,
+    /// JavaScript ran without end.
+    Busy,
+    /// It did not answer at all: stopped, suspended or in the background.
+    Frozen,
+    /// A native dialog (`alert`, `confirm`, `prompt`, `beforeunload`) was open.
+    Dialog,
+    /// Its connection closed.
+    Disconnected,
+    /// Another page took its place.
+    Replaced,
+    /// The browser itself is gone.
+    BrowserGone,
+}
+
+/// How a file ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileResult {
+    /// Milliseconds from its first evaluate to its end.
+    pub duration_ms: f64,
+    /// Its tests, counted.
+    pub counts: Counts,
+    /// Errors that belong to the file and to no test: it could not be bundled or loaded, a suite hook failed, it had
+    /// no test, its deadline struck. Not empty means that the file failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<TestError>,
+    /// It was not run at all (bail, interrupt, no page left), and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<String>,
+}
+
+/// Tests, counted by verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Passed.
+    pub passed: u32,
+    /// Failed.
+    pub failed: u32,
+    /// Of the failed: those where every error was [`ErrorKind::Unsupported`].
+    pub unsupported: u32,
+    /// Skipped.
+    pub skipped: u32,
+    /// Planned only.
+    pub todo: u32,
+}
+
+impl Counts {
+    /// Counts one more test.
+    pub fn add(&mut self, result: &TestResult) {
+        match result.state {
+            TestState::Passed => self.passed += 1,
+            TestState::Failed => {
+                self.failed += 1;
+                let all = |kind| !result.errors.is_empty() && result.errors.iter().all(|e| e.kind == kind);
+                if all(ErrorKind::Unsupported) {
+                    self.unsupported += 1;
+                }
+            }
+            TestState::Skipped => self.skipped += 1,
+            TestState::Todo => self.todo += 1,
+        }
+    }
+
+    /// Adds another count to this one.
+    pub fn merge(&mut self, other: Counts) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.unsupported += other.unsupported;
+        self.skipped += other.skipped;
+        self.todo += other.todo;
+    }
+
+    /// All tests.
+    pub fn total(self) -> u32 {
+        self.passed + self.failed + self.skipped + self.todo
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunResult {
+    /// All tests, counted.
+    pub counts: Counts,
+    /// Files that ran and held.
+    pub files_passed: u32,
+    /// Files with a failed test or an error of their own.
+    pub files_failed: u32,
+    /// Files that were not run.
+    pub files_not_run: u32,
+    /// Errors outside any test.
+    pub exceptions: u32,
+    /// Milliseconds since the run started.
+    pub duration_ms: f64,
+    /// Verdict.
+    pub exit: Exit,
+    /// The verdict in words, empty when everything passed.
+    pub reason: String,
+}
+
+/// How many events may wait for the reporters before whoever runs the tests has to wait for them.
+const EVENT_QUEUE: usize = 8192;
+
+/// Where a run's events go in: stamps each with the time since the run started. Clones share one clock and channel.
+#[derive(Clone, Debug)]
+pub struct Events {
+    start: Instant,
+    sender: mpsc::Sender<RunEvent>,
+}
+
+impl Events {
+    /// A new clock at zero, and the end where the reporters listen.
+    pub fn channel() -> (Self, mpsc::Receiver<RunEvent>) {
+        let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
+        (Self { start: Instant::now(), sender }, receiver)
+    }
+
+    /// Sends one event; waits when the reporters are behind, and drops it when they are gone.
+    pub async fn emit(&self, file: Option<&FileId>, test: Option<&TestId>, kind: EventKind) {
+        let at = u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let event = RunEvent { at, file: file.cloned(), test: test.cloned(), kind };
+        // The receiver only goes away when the process is ending; there is nobody left to tell.
+        drop(self.sender.send(event).await);
+    }
+
+    /// Sends an event that belongs to no file.
+    pub async fn emit_global(&self, kind: EventKind) {
+        self.emit(None, None, kind).await;
+    }
+
+    /// Time since the run started.
+    pub fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+}

@@ -1,0 +1,18 @@
+//! devtools-test: run `.ait.test.ts` suites in a mini-app page on a phone, or in headless Chrome.
+//!
+//! The rooms and what each may use are described in `ARCHITECTURE.md`.
+#![forbid(unsafe_code)]
+
+pub mod attach;
+pub mod bundle;
+pub mod cdp;
+pub mod chrome;
+pub mod cli;
+pub mod event;
+pub mod exit;
+pub mod ident;
+pub mod relay;
+pub mod report;
+pub mod run;
+pub mod settings;
+pub mod wire;

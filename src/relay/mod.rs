@@ -1,0 +1,1 @@
+//! The relay a page on a phone dials into.

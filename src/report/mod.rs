@@ -1,0 +1,1 @@
+//! Reporters: each a fold of the run's events.

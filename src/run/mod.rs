@@ -1,0 +1,1 @@
+//! The run core: plan, inject, execute, recover.

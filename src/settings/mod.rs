@@ -1,0 +1,1 @@
+//! Flags, environment and files, resolved into one set of settings.
