@@ -46,6 +46,9 @@ pub enum PageEvent {
         test: u32,
         /// 0 for the first attempt, then the number of the retry or repeat.
         attempt: u32,
+        /// Milliseconds its own body may take, 0 for no limit. The host adds the limits of its hooks.
+        #[serde(default)]
+        limit: u64,
     },
     /// A test is over, hooks included.
     TestEnd {
