@@ -1,1 +1,43 @@
-//! Flags, environment and files, resolved into one set of settings.
+//! Flags, environment and file, resolved into one set of settings.
+//!
+//! A flag beats the environment, the environment beats `devtools-test.toml`, the file beats the default. Every value
+//! keeps where it came from ([`Source`]), so that an error blames what the person wrote. This is the only room that
+//! reads the environment; it does so through a function that is passed in.
+//!
+//! - `given`: what one source (the flags, or the file) says, not yet checked.
+//! - `file`: finds and reads `devtools-test.toml`.
+//! - `source`: a value and where it came from.
+//! - `duration`, `cell`, `globals`, `pattern`, `reporters`, `look`: one kind of value each, parsed and checked.
+//! - `lookup`: who says something about a setting.
+//! - `resolve`: puts everything together.
+
+mod cell;
+mod duration;
+mod error;
+mod file;
+mod given;
+mod globals;
+mod look;
+mod lookup;
+mod pattern;
+mod reporters;
+mod resolve;
+mod resolved;
+mod source;
+mod surroundings;
+
+pub use error::SettingsError;
+pub use file::{FILE_NAME, FileGiven, nearest_package};
+pub use given::Given;
+pub use reporters::{ReporterChoice, ReporterKind};
+pub use resolve::resolve;
+pub use resolved::{AttachSettings, Limits, LogSettings, Look, ReportSettings, Selection, Settings, TargetSettings};
+pub use source::{Source, Sourced};
+pub use surroundings::{Environment, Surroundings};
+
+/// Reads `devtools-test.toml` where there is one and resolves everything.
+pub fn load(flags: Given, around: &Surroundings<'_>) -> Result<Settings, SettingsError> {
+    let root = resolve::project_root(&flags, around)?;
+    let file = file::read_near(&root)?;
+    resolve(flags, file, around)
+}

@@ -1,0 +1,51 @@
+//! What can be wrong with settings. Every one of them is a usage error.
+
+use std::path::PathBuf;
+
+use super::source::Source;
+
+/// Why settings were refused.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// A value is not what it has to be.
+    #[error("{origin} is {value:?}: {why}")]
+    Refused {
+        /// Who gave it.
+        origin: Source,
+        /// What was given.
+        value: String,
+        /// What would have been right.
+        why: String,
+    },
+    /// A value that may be secret is not what it has to be.
+    #[error("{origin} cannot be used: {why}")]
+    RefusedHidden {
+        /// Who gave it.
+        origin: Source,
+        /// What would have been right.
+        why: String,
+    },
+    /// Two settings contradict each other.
+    #[error("{0}")]
+    Conflict(String),
+    /// The settings file cannot be read.
+    #[error("{path} cannot be read: {reason}. Mend its permissions, or remove it", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        reason: std::io::Error,
+    },
+    /// The settings file is not as it has to be.
+    #[error("{path}:{line}:{column}: {message}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// 1-based.
+        line: usize,
+        /// 1-based, in characters.
+        column: usize,
+        /// What is wrong.
+        message: String,
+    },
+}

@@ -1,0 +1,96 @@
+//! Finds and reads `devtools-test.toml`.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::error::SettingsError;
+use super::given::Given;
+
+/// Name of the settings file.
+pub const FILE_NAME: &str = "devtools-test.toml";
+
+/// What a settings file says.
+#[derive(Clone, Debug, Default)]
+pub struct FileGiven {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says.
+    pub given: Given,
+}
+
+/// The folder of the nearest `package.json`, from `start` upwards.
+pub fn nearest_package(start: &Path) -> Option<&Path> {
+    start.ancestors().find(|dir| dir.join("package.json").is_file())
+}
+
+/// Reads the file in the project root, else the one beside the nearest `package.json` above it; `None` where neither
+/// exists.
+pub(super) fn read_near(root: &Path) -> Result<Option<FileGiven>, SettingsError> {
+    let folders = [Some(root), nearest_package(root)];
+    for path in folders.into_iter().flatten().map(|folder| folder.join(FILE_NAME)) {
+        match fs_err::read_to_string(&path) {
+            Ok(text) => return parse(path, &text).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(reason) => return Err(SettingsError::Unreadable { path, reason }),
+        }
+    }
+    Ok(None)
+}
+
+/// Parses the text of a settings file.
+pub(super) fn parse(path: PathBuf, text: &str) -> Result<FileGiven, SettingsError> {
+    match toml::from_str(text) {
+        Ok(given) => Ok(FileGiven { path, given }),
+        Err(error) => {
+            let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            Err(SettingsError::File { path, line, column, message: error.message().to_owned() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        parse(PathBuf::from(FILE_NAME), text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn numbers_and_texts_are_one_kind_of_value() {
+        let file = parse(FILE_NAME.into(), "timeout = 5000\ntest-timeout = \"5s\"\nbail = 1.5\n").unwrap();
+        assert_eq!(file.given.timeout.as_deref(), Some("5000"));
+        assert_eq!(file.given.test_timeout.as_deref(), Some("5s"));
+        assert_eq!(file.given.bail.as_deref(), Some("1.5"));
+    }
+
+    #[test]
+    fn globals_are_a_table() {
+        let file = parse(FILE_NAME.into(), "[globals]\nA = { b = [1, true] }\n").unwrap();
+        assert_eq!(file.given.globals["A"], serde_json::json!({ "b": [1, true] }));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        let message = refused("target = \"chrome\"\ntimeuot = 1\n");
+        assert!(message.starts_with("devtools-test.toml:2:1: unknown field `timeuot`"), "{message}");
+        assert!(refused("manual = 3\n").contains("devtools-test.toml:1:10: invalid type: integer `3`"));
+        assert!(refused("show-url = true\n").contains("unknown field `show-url`"));
+    }
+
+    #[test]
+    fn the_file_in_the_root_goes_before_the_one_beside_the_package() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("packages/a");
+        fs_err::create_dir_all(&root).unwrap();
+        fs_err::write(dir.path().join("package.json"), "{}").unwrap();
+        assert!(read_near(&root).unwrap().is_none());
+        fs_err::write(dir.path().join(FILE_NAME), "target = \"device\"").unwrap();
+        assert_eq!(read_near(&root).unwrap().unwrap().path, dir.path().join(FILE_NAME));
+        fs_err::write(root.join(FILE_NAME), "target = \"chrome\"").unwrap();
+        assert_eq!(read_near(&root).unwrap().unwrap().given.target.as_deref(), Some("chrome"));
+    }
+}

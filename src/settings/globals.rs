@@ -1,0 +1,80 @@
+//! Globals to define in the page: `KEY=JSON`.
+
+use serde_json::Value;
+
+/// Names the runner itself defines in the page.
+const RESERVED: [&str; 2] = [crate::wire::RUNTIME_GLOBAL, crate::wire::BINDING];
+
+/// Reads `KEY=JSON`.
+pub(super) fn parse(text: &str) -> Result<(String, Value), String> {
+    let Some((key, json)) = text.split_once('=') else {
+        return Err("give it as KEY=JSON, like --global 'API=\"https://example.com\"'".into());
+    };
+    check_key(key)?;
+    let value = serde_json::from_str(json).map_err(|error| not_json(key, json, &error))?;
+    Ok((key.to_owned(), value))
+}
+
+fn not_json(key: &str, json: &str, error: &serde_json::Error) -> String {
+    let mut why = format!("the value of {key} is no JSON: {error}");
+    if json.chars().next().is_some_and(|c| c.is_alphabetic() || c == '/') {
+        why.push_str(&format!("; a text needs its quotes, like --global '{key}=\"...\"'"));
+    }
+    why
+}
+
+/// Refuses a name that could not be written in a test as a bare name.
+pub(super) fn check_key(key: &str) -> Result<(), String> {
+    let mut chars = key.chars();
+    let first = chars.next().is_some_and(|c| c.is_alphabetic() || matches!(c, '_' | '$'));
+    if !first || !chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '$')) {
+        return Err(format!("{key:?} is no name a global can have; use letters, digits, _ and $"));
+    }
+    if RESERVED.contains(&key) {
+        return Err(format!("{key} is a name the runner itself uses in the page; take another one"));
+    }
+    Ok(())
+}
+
+/// Adds a global; the last one of a name wins, in the place of the first.
+pub(super) fn put(globals: &mut Vec<(String, Value)>, key: String, value: Value) {
+    match globals.iter_mut().find(|(known, _)| *known == key) {
+        Some(entry) => entry.1 = value,
+        None => globals.push((key, value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_json() {
+        assert_eq!(parse("A=1"), Ok(("A".into(), json!(1))));
+        assert_eq!(parse("$a_1={\"b\":\"=\"}"), Ok(("$a_1".into(), json!({"b": "="}))));
+        assert_eq!(parse("A=\"\\u0000\""), Ok(("A".into(), json!("\0"))));
+    }
+
+    #[test]
+    fn mistakes_name_key_and_position() {
+        let why = parse("A={\"b\":}").unwrap_err();
+        assert_eq!(why, "the value of A is no JSON: expected value at line 1 column 6");
+        assert!(parse("A=text").unwrap_err().contains("--global 'A=\"...\"'"));
+        assert!(parse("A=").unwrap_err().starts_with("the value of A is no JSON: EOF"));
+        assert!(parse("A").unwrap_err().starts_with("give it as KEY=JSON"));
+        for key in ["", "1a", "a-b", "a.b", "a b", "__ait", "__ait_emit"] {
+            assert!(parse(&format!("{key}=1")).is_err(), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_last_one_wins() {
+        let mut globals = Vec::new();
+        for (key, value) in [("a", 1), ("b", 2), ("a", 3)] {
+            put(&mut globals, key.into(), json!(value));
+        }
+        assert_eq!(globals, [("a".to_string(), json!(3)), ("b".to_string(), json!(2))]);
+    }
+}

@@ -1,0 +1,294 @@
+//! Puts flags, environment, file and defaults together.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::event::TargetKind;
+use crate::ident::Cell;
+
+use super::error::SettingsError;
+use super::file::{FileGiven, nearest_package};
+use super::given::Given;
+use super::lookup::Sources;
+use super::resolved::{AttachSettings, Limits, LogSettings, Look, ReportSettings, Selection, Settings, TargetSettings};
+use super::source::{Source, Sourced};
+use super::surroundings::Surroundings;
+use super::{cell, globals, look, pattern, reporters};
+
+/// The files of a run that was given none.
+const DEFAULT_PATTERNS: [&str; 1] = ["**/*.ait.test.{ts,tsx,js,jsx,mts,mjs}"];
+/// The SDK of the apps this tool was made for.
+const DEFAULT_SDK_PACKAGE: &str = "@apps-in-toss/web-framework";
+/// iOS 16 is the oldest WebView in the field; ES2022 is what it understands.
+const DEFAULT_BUNDLE_TARGETS: [&str; 2] = ["es2022", "safari16"];
+/// A file of a hundred bridge calls of half a second each just fits.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+/// As Vitest in a browser; a bridge call that shows native UI takes seconds.
+const DEFAULT_TEST_TIMEOUT: Duration = Duration::from_secs(15);
+/// As Vitest in a browser: hooks may prepare what many tests need.
+const DEFAULT_HOOK_TIMEOUT: Duration = Duration::from_secs(30);
+/// A page that answers nothing for so long is not busy but gone; a phone that was locked for a glance is back by then,
+/// and three such losses still fit the deadline of a file.
+const DEFAULT_SILENCE_TIMEOUT: Duration = Duration::from_secs(15);
+/// Nobody scans a code in CI: whatever attaches there is started by a script.
+const CI_ATTACH_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Resolves settings. Pure: reads nothing but its arguments, except that it asks whether paths exist for
+/// [`project_root`].
+pub fn resolve(flags: Given, file: Option<FileGiven>, around: &Surroundings<'_>) -> Result<Settings, SettingsError> {
+    let root = project_root(&flags, around)?;
+    let file = file.unwrap_or_default();
+    let from = Sources { flags: &flags, file: &file, around };
+    let target = target(&from)?;
+    Ok(Settings {
+        selection: selection(&from, &root)?,
+        attach: attach(&from)?,
+        cell: from.cell()?,
+        globals: from.globals()?,
+        limits: limits(&from)?,
+        sdk_packages: from.sdk_packages()?,
+        bundle_targets: from.bundle_targets()?,
+        report: report(&from)?,
+        look: from.look()?,
+        log: log(&from),
+        ci: around.is_ci(),
+        cwd: around.cwd.clone(),
+        project_root: root,
+        target,
+    })
+}
+
+/// `--project-root`, else the folder of the nearest `package.json`, else the working directory.
+pub(super) fn project_root(flags: &Given, around: &Surroundings<'_>) -> Result<Sourced<PathBuf>, SettingsError> {
+    match &flags.project_root {
+        Some(text) => Sourced { value: text.clone(), source: Source::Flag("--project-root") }.parse(|text| {
+            let path = around.cwd.join(text);
+            if path.is_dir() { Ok(path) } else { Err("there is no such folder".into()) }
+        }),
+        None => Ok(Sourced::default_of(nearest_package(&around.cwd).unwrap_or(&around.cwd).to_path_buf())),
+    }
+}
+
+impl Sources<'_> {
+    fn cell(&self) -> Result<Option<Cell>, SettingsError> {
+        let sdk_line = self
+            .text_or_variable("--cell-sdk-line", "AIT_CELL_SDK_LINE", |given| &given.cell_sdk_line)
+            .map(|text| text.parse(cell::sdk_line))
+            .transpose()?;
+        let platform = self
+            .text_or_variable("--cell-platform", "AIT_CELL_PLATFORM", |given| &given.cell_platform)
+            .map(|text| text.parse(cell::platform))
+            .transpose()?;
+        if sdk_line.is_none() && platform.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Cell {
+            sdk_line: sdk_line.map_or_else(|| Cell::DEFAULT_SDK_LINE.into(), |line| line.value),
+            platform: platform.map_or_else(|| Cell::DEFAULT_PLATFORM.into(), |platform| platform.value),
+        }))
+    }
+
+    fn globals(&self) -> Result<Vec<(String, serde_json::Value)>, SettingsError> {
+        let mut all = Vec::new();
+        for (key, value) in &self.file.given.globals {
+            let name = Sourced { value: key.clone(), source: self.in_file("globals") };
+            name.parse(globals::check_key)?;
+            globals::put(&mut all, key.clone(), value.clone());
+        }
+        for text in &self.flags.global {
+            let given = Sourced { value: text.clone(), source: Source::Flag("--global") };
+            let (key, value) = given.parse(globals::parse)?.value;
+            globals::put(&mut all, key, value);
+        }
+        Ok(all)
+    }
+
+    fn sdk_packages(&self) -> Result<Vec<String>, SettingsError> {
+        let given = self.list("--sdk-package", |given| &given.sdk_package);
+        if given.is_empty() {
+            return Ok(vec![DEFAULT_SDK_PACKAGE.into()]);
+        }
+        let package = |text: &str| {
+            let odd = |c: char| c.is_whitespace() || matches!(c, '\\' | '*' | '"');
+            if text.is_empty() || text.starts_with(['.', '/']) || text.contains(odd) {
+                return Err("give the name of a package, like @apps-in-toss/web-framework".into());
+            }
+            Ok(text.to_owned())
+        };
+        given.into_iter().map(|text| text.parse(package).map(|package| package.value)).collect()
+    }
+
+    fn bundle_targets(&self) -> Result<Sourced<Vec<String>>, SettingsError> {
+        let given = self.list("--bundle-target", |given| &given.bundle_target);
+        let Some(source) = given.first().map(|first| first.source.clone()) else {
+            return Ok(Sourced::default_of(DEFAULT_BUNDLE_TARGETS.map(String::from).to_vec()));
+        };
+        let mut value = Vec::new();
+        for text in given {
+            for part in text.value.split(',') {
+                let part = Sourced { value: part.trim().to_owned(), source: text.source.clone() };
+                value.push(part.parse(bundle_target)?.value);
+            }
+        }
+        Ok(Sourced { value, source })
+    }
+
+    fn look(&self) -> Result<Look, SettingsError> {
+        let wish = self.text("--color", |given| &given.color).map(|text| text.parse(look::parse)).transpose()?;
+        let wish = wish.map_or_else(Default::default, |wish| wish.value);
+        // A log on the same terminal would tear a line that moves apart.
+        let log_on_terminal = self.flags.verbose > 0 && self.flags.log_file.is_none();
+        Ok(Look { color: look::color(wish, self.around), progress: look::progress(self.around) && !log_on_terminal })
+    }
+}
+
+/// `es2022`, `safari16`, `chrome107.0` ...
+fn bundle_target(text: &str) -> Result<String, String> {
+    let name = text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let versioned = name.len() < text.len() && !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase());
+    if versioned || text == "esnext" {
+        return Ok(text.to_owned());
+    }
+    Err("give a language level or an engine with its version, like es2022, safari16 or chrome107".into())
+}
+
+fn selection(from: &Sources<'_>, root: &Sourced<PathBuf>) -> Result<Selection, SettingsError> {
+    let given = from.list("FILES", |given| &given.files);
+    let typed = !from.flags.files.is_empty();
+    let base = if typed && !root.is_given() { from.around.cwd.clone() } else { root.value.clone() };
+    let patterns = match given.first().map(|first| first.source.clone()) {
+        Some(source) => Sourced { value: given.into_iter().map(|text| text.value).collect(), source },
+        None => Sourced::default_of(DEFAULT_PATTERNS.map(String::from).to_vec()),
+    };
+    let bail = from.text("--bail", |given| &given.bail).map(|text| text.parse(bail)).transpose()?;
+    let pattern = from.text("--test-name-pattern", |given| &given.test_name_pattern);
+    Ok(Selection {
+        base,
+        patterns,
+        manual: from.switch(|given| given.manual).unwrap_or(false),
+        name_pattern: pattern.map(|text| text.parse(pattern::parse)).transpose()?,
+        bail: bail.and_then(|bail| bail.value),
+        allow_only: from.switch(|given| given.allow_only).unwrap_or_else(|| !from.around.is_ci()),
+        pass_with_no_tests: from.switch(|given| given.pass_with_no_tests).unwrap_or(false),
+    })
+}
+
+fn bail(text: &str) -> Result<Option<u32>, String> {
+    let count = text.parse::<u32>().map_err(|_| "give the number of failed tests to stop after, or 0 for never")?;
+    Ok((count > 0).then_some(count))
+}
+
+fn target(from: &Sources<'_>) -> Result<TargetSettings, SettingsError> {
+    let asked = from.text("--target", |given| &given.target);
+    let asked = asked.map(|text| text.parse(target_kind)).transpose()?;
+    let endpoint = from.text("--cdp-endpoint", |given| &given.cdp_endpoint);
+    let endpoint =
+        endpoint.map(|text| text.parse(|text| address(text, &["http", "https", "ws", "wss"]))).transpose()?;
+    let page = from.text("--page-url", |given| &given.page_url);
+    let page = page.map(|text| text.parse(|text| address(text, &["http", "https", "file", "data"]))).transpose()?;
+    let kind = match (&asked, &endpoint) {
+        (Some(asked), Some(endpoint)) if asked.value == TargetKind::Device => {
+            return Err(SettingsError::Conflict(format!(
+                "{} says device, but {} names a browser to test in; give one of the two",
+                asked.source, endpoint.source
+            )));
+        }
+        (_, Some(_)) => TargetKind::Endpoint,
+        (Some(asked), None) => asked.value,
+        (None, None) => TargetKind::Device,
+    };
+    let browser = from.text_or_variable("--browser", "DEVTOOLS_TEST_BROWSER", |given| &given.browser);
+    Ok(TargetSettings {
+        kind,
+        browser: browser.map(|text| browser_path(from, text)).transpose()?,
+        no_sandbox: from.switch(|given| given.no_sandbox).unwrap_or(false),
+        cdp_endpoint: endpoint,
+        page_url: page,
+        search_path: from.around.variable("PATH"),
+    })
+}
+
+/// A bare name is looked up in `PATH` later on; everything else is a path.
+fn browser_path(from: &Sources<'_>, text: Sourced<String>) -> Result<Sourced<PathBuf>, SettingsError> {
+    if text.value.contains(['/', '\\']) {
+        return from.path(text);
+    }
+    text.parse(|name| if name.is_empty() { Err("the path is missing".into()) } else { Ok(PathBuf::from(name)) })
+}
+
+fn target_kind(text: &str) -> Result<TargetKind, String> {
+    match text {
+        "device" => Ok(TargetKind::Device),
+        "chrome" => Ok(TargetKind::Chrome),
+        _ => Err("it must be device or chrome".into()),
+    }
+}
+
+fn address(text: &str, schemes: &[&str]) -> Result<String, String> {
+    match url::Url::parse(text) {
+        Ok(url) if schemes.contains(&url.scheme()) => Ok(text.to_owned()),
+        _ => Err(format!("give a whole address that starts with {}:", schemes.join(":, "))),
+    }
+}
+
+fn attach(from: &Sources<'_>) -> Result<AttachSettings, SettingsError> {
+    let timeout = from.duration("--attach-timeout", |given| &given.attach_timeout)?;
+    let in_ci = || from.around.is_ci().then(|| Sourced::default_of(CI_ATTACH_TIMEOUT));
+    let public = from.text("--public-url", |given| &given.public_url);
+    // Scripts write --scheme-url "$AIT_SCHEME_URL": an empty text is a variable that is not set.
+    let scheme = from.flags.scheme_url.clone().filter(|text| !text.is_empty());
+    if scheme.as_deref().is_some_and(|text| url::Url::parse(text).is_err()) {
+        return Err(SettingsError::RefusedHidden {
+            origin: Source::Flag("--scheme-url"),
+            why: "it must be a link that opens the app, like intoss-private://...".into(),
+        });
+    }
+    Ok(AttachSettings {
+        timeout: timeout.or_else(in_ci),
+        scheme_url: scheme.map(Into::into),
+        public_url: public.map(|text| text.parse(|text| address(text, &["http", "https"]))).transpose()?,
+        show_url: from.flags.show_url,
+        qr_stdout: from.flags.qr_stdout,
+        secret: from.around.variable("AIT_DEBUG_TOTP_SECRET").map(Into::into),
+    })
+}
+
+fn limits(from: &Sources<'_>) -> Result<Limits, SettingsError> {
+    let or = |given: Option<Sourced<Duration>>, default| given.map_or(default, |given| given.value);
+    let file = or(from.duration("--timeout", |given| &given.timeout)?, DEFAULT_TIMEOUT);
+    Ok(Limits {
+        file,
+        test: or(from.duration("--test-timeout", |given| &given.test_timeout)?, DEFAULT_TEST_TIMEOUT),
+        hook: or(from.duration("--hook-timeout", |given| &given.hook_timeout)?, DEFAULT_HOOK_TIMEOUT),
+        silence: or(
+            from.duration("--silence-timeout", |given| &given.silence_timeout)?,
+            DEFAULT_SILENCE_TIMEOUT.min(file),
+        ),
+    })
+}
+
+fn report(from: &Sources<'_>) -> Result<ReportSettings, SettingsError> {
+    let asked = from.list("--reporter", |given| &given.reporter).into_iter().map(|text| {
+        let base = from.base_of(&text.source).to_path_buf();
+        let mut choice = text.parse(reporters::parse)?;
+        choice.value.file = choice.value.file.map(|file| base.join(file));
+        Ok(choice)
+    });
+    let reporters = reporters::complete(asked.collect::<Result<_, SettingsError>>()?)?;
+    let dir = from.text("--report-dir", |given| &given.report_dir).map(|text| from.path(text)).transpose()?;
+    Ok(ReportSettings { reporters, dir })
+}
+
+fn log(from: &Sources<'_>) -> LogSettings {
+    let file = from.flags.log_file.as_ref().map(|path| from.around.cwd.join(path));
+    let own = match from.flags.verbose {
+        0 if file.is_none() => None,
+        0 | 1 => Some("devtools_test=info"),
+        2 => Some("devtools_test=debug"),
+        _ => Some("devtools_test=trace"),
+    };
+    LogSettings { filter: from.around.variable("DEVTOOLS_TEST_LOG").or_else(|| own.map(String::from)), file }
+}
+
+#[cfg(test)]
+mod tests;
