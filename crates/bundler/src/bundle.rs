@@ -11,6 +11,7 @@ use crate::diagnostics::{Diagnostic, Place, Sorter};
 use crate::map::Map;
 use crate::options::{Options, rolldown_options};
 use crate::plugin::{AitPlugin, Seen};
+use crate::wrap::wrap;
 
 /// A bundled test file.
 #[derive(Debug)]
@@ -98,9 +99,8 @@ fn only_chunk(assets: &[Output]) -> Result<&Arc<OutputChunk>, Vec<Diagnostic>> {
 }
 
 fn finish(chunk: &Arc<OutputChunk>, warnings: Vec<Diagnostic>) -> Result<Bundle, Vec<Diagnostic>> {
-    let Some(map) = chunk.map.as_ref().map(Map::new) else {
-        return Err(vec![Diagnostic::new("The bundler made no source map for this file.")]);
-    };
+    // A file without code has no map.
+    let map = chunk.map.as_ref().map(Map::new).unwrap_or_default();
     if let Some((line, column)) = decorators::first_left(&chunk.code) {
         // One prefix line, and 1-based.
         let place = map.place(line + 2, column + 1);
@@ -110,8 +110,4 @@ fn finish(chunk: &Arc<OutputChunk>, warnings: Vec<Diagnostic>) -> Result<Bundle,
     }
     let modules = chunk.module_ids.iter().map(|id| id.to_string()).filter(|id| !id.starts_with('\0')).collect();
     Ok(Bundle { function: wrap(&chunk.code), modules, warnings, map })
-}
-
-fn wrap(chunk: &str) -> String {
-    format!("async () => {{ \"use strict\";\n{}\n}}", chunk.trim_end())
 }

@@ -112,11 +112,11 @@ impl Sorter<'_> {
             EventKind::UnresolvedImport | EventKind::ResolveError => {
                 let specifier = diagnostic.exporter()?;
                 let error = diagnostic.downcast_mut::<DiagnosableResolveError>()?;
-                let chain = error.import_chain.as_ref().map(|chain| {
-                    let shown: Vec<_> = chain.iter().map(|path| display_path(self.root, path)).collect();
-                    format!(" Imported through {}.", shown.join(", "))
-                });
-                Some(format!("{}{}", unresolved(&specifier), chain.unwrap_or_default()))
+                let files = error.import_chain.iter().flatten().filter(|path| !path.starts_with('\0'));
+                let chain: Vec<_> = files.map(|path| display_path(self.root, path)).collect();
+                let through = format!(" Imported through {}.", chain.join(", "));
+                let through = if chain.is_empty() { "" } else { &through };
+                Some(format!("{}{through}", unresolved(&specifier)))
             }
             _ => None,
         }

@@ -38,6 +38,7 @@ mod map;
 mod options;
 mod plugin;
 mod specifiers;
+mod wrap;
 
 pub use bundle::Bundle;
 pub use diagnostics::{Diagnostic, Place};

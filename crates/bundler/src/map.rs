@@ -9,7 +9,7 @@ const PREFIX_LINES: u32 = 1;
 
 /// Where the parts of a generated script came from. Holds neither the generated text nor the sources, because a run
 /// keeps the maps of many files.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Map {
     /// In order of (line, column).
     segments: Vec<Segment>,

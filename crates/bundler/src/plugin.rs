@@ -222,10 +222,14 @@ fn package_json(file: &str) -> Option<String> {
 /// The value of `import.meta.url`: the path relative to the root, so that no path of this machine reaches the page.
 fn file_url(root: &Path, id: &str) -> String {
     let shown = display_path(root, id);
-    let parts = shown.trim_start_matches('/').split('/').map(|part| {
-        rolldown_utils::percent_encoding::encode_as_percent_escaped(part.as_bytes()).unwrap_or_else(|| part.to_string())
-    });
-    format!("file:///{}", parts.collect::<Vec<_>>().join("/"))
+    let mut url = "file:///".to_string();
+    for byte in shown.trim_start_matches('/').bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => url.push(char::from(byte)),
+            _ => url.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    url
 }
 
 fn vitest_module() -> String {
