@@ -36,7 +36,10 @@ pub(super) fn draw(at: &Location, source: &str) -> Option<String> {
         .annotation(AnnotationKind::Primary.span(caret..end));
     let drawn = Renderer::plain().term_width(TERM_WIDTH).render(&[Group::with_level(Level::ERROR).element(snippet)]);
     let width = (first + text.lines().count()).to_string().len();
-    let drawn: Vec<_> = drawn.lines().map(str::trim_end).collect();
+    let mut drawn: Vec<_> = drawn.lines().map(str::trim_end).collect();
+    if drawn.last().is_some_and(|line| line.trim() == "|") {
+        drawn.pop();
+    }
     Some(format!("{:width$}--> {}:{}:{}\n{}", "", at.file, at.line, at.column, drawn.join("\n")))
 }
 
