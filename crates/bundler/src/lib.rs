@@ -25,7 +25,7 @@
 //! | `import.meta.hot`, `import.meta.vitest` | `undefined` |
 //! | `import.meta.glob`, TC39 decorators, `vitest/...`, modules of Node | an error with its position |
 //!
-//! The nearest `tsconfig.json` above the test file gives paths, JSX and decorator options; its `include` and `exclude`
+//! The nearest `tsconfig.json` above the test file, or the one it refers to where it has no files of its own, gives paths, JSX and decorator options; its `include` and `exclude`
 //! do not matter. Modules of the project itself are never dropped, whatever `sideEffects` in its `package.json` says.
 #![forbid(unsafe_code)]
 
@@ -38,6 +38,7 @@ mod map;
 mod options;
 mod plugin;
 mod specifiers;
+mod tsconfig;
 mod wrap;
 
 pub use bundle::Bundle;

@@ -65,7 +65,7 @@ pub(crate) fn rolldown_options(options: &Options, root: &Path, file: &Path) -> B
         define: Some(defines().into_iter().collect()),
         module_types: Some(module_types().into_iter().collect()),
         // `Auto` honours include and exclude, and projects routinely exclude their tests.
-        tsconfig: Some(nearest(file, "tsconfig.json").map_or(TsConfig::Auto(false), TsConfig::Manual)),
+        tsconfig: Some(crate::tsconfig::of(file).map_or(TsConfig::Auto(false), TsConfig::Manual)),
         transform: Some(BundlerTransformOptions {
             target: Some(Either::Right(options.target.clone())),
             ..Default::default()

@@ -166,3 +166,19 @@ fn any_file_name_can_be_bundled() {
         assert_eq!((place.file.as_str(), place.line, place.column), (test.as_str(), 3, 8), "{name}");
     }
 }
+
+#[test]
+fn a_tsconfig_that_only_refers_to_others_leads_to_them() {
+    let source = "import { it } from 'vitest'; import { x } from '@/x'; it(<p>{x}</p>);";
+    let app = r#"{"compilerOptions":{"composite":true,"baseUrl":".","paths":{"@/*":["src/*"]},"jsx":"react","jsxFactory":"h"},
+        "include":["src"],"exclude":["src/**/*.ait.test.tsx"]}"#;
+    let project = Project::with_test("src/a.ait.test.tsx", &format!("const h = (...all: unknown[]) => all; {source}"))
+        .file(
+            "tsconfig.json",
+            r#"{"files":[],"references":[{"path":"./tsconfig.node.json"},{"path":"./tsconfig.app.json"},], /* x */}"#,
+        )
+        .file("tsconfig.node.json", r#"{"compilerOptions":{"composite":true},"include":["vite.config.ts"]}"#)
+        .file("tsconfig.app.json", app)
+        .file("src/x.ts", "export const x = 'x';");
+    assert_eq!(project.run(), json!([["p", null, "x"]]));
+}
