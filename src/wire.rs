@@ -276,3 +276,6 @@ pub struct RuntimeInfo {
     /// `document.title`.
     pub title: String,
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,4 @@
+//! The scripts that run inside a page, built by `build.rs` from `test-runner/src/<name>/index.ts`.
+
+/// The test runtime: installs the global [`crate::wire::RUNTIME_GLOBAL`], once per document.
+pub const RUNTIME: &str = include_str!(concat!(env!("OUT_DIR"), "/runtime.js"));

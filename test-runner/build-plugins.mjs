@@ -1,0 +1,4 @@
+// What the bundler must replace so that packages written for Node run in a bare page.
+
+/** @type {import('esbuild').Plugin[]} */
+export const pagePlugins = [];

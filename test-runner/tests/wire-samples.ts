@@ -1,0 +1,55 @@
+// One full sample of everything that crosses the wire. Between the marks stands plain JSON: the unit test of `src/wire.rs`
+// takes it from this file, holds it against its own types, and must write back the same.
+import type { Batch, CollectedTest, PageError, PageEvent, RunRequest, RuntimeInfo } from '../src/wire.ts';
+
+type Every<T> = T extends unknown ? Required<T> : never;
+
+interface Samples {
+  batch: Omit<Batch, 'events'> & { events: Every<PageEvent>[] };
+  test: Every<CollectedTest>;
+  error: Every<PageError>;
+  request: Every<RunRequest>;
+  info: Every<RuntimeInfo>;
+}
+
+// biome-ignore format: plain JSON
+export const samples: Samples = /* <json> */ {
+  "batch": { "doc": "d1", "seq": 7, "events": [
+    { "type": "collected", "run": 1, "only": true, "tests": [
+      { "path": ["suite", "runs"], "mode": "run" },
+      { "path": ["skipped"], "mode": "skip" },
+      { "path": ["left out"], "mode": "filtered" },
+      { "path": ["planned"], "mode": "todo" }
+    ] },
+    { "type": "testStart", "run": 1, "test": 0, "attempt": 1, "limit": 5000 },
+    { "type": "testEnd", "run": 1, "test": 0, "state": "failed", "ms": 1.5, "errors": [
+      { "name": "E", "message": "m", "kind": "error" }
+    ], "note": "n", "retries": 1 },
+    { "type": "testEnd", "run": 1, "test": 1, "state": "passed", "ms": 1.5, "errors": [
+      { "name": "E", "message": "m", "kind": "timeout" }
+    ], "note": "n", "retries": 1 },
+    { "type": "testEnd", "run": 1, "test": 2, "state": "skipped", "ms": 1.5, "errors": [
+      { "name": "E", "message": "m", "kind": "unsupported" }
+    ], "note": "n", "retries": 1 },
+    { "type": "testEnd", "run": 1, "test": 3, "state": "todo", "ms": 1.5, "errors": [
+      { "name": "E", "message": "m", "kind": "assertion" }
+    ], "note": "n", "retries": 1 },
+    { "type": "phase", "run": 1, "phase": "beforeAll", "suite": ["suite"] },
+    { "type": "suiteError", "run": 1, "suite": ["suite"], "error": { "name": "E", "message": "m", "kind": "error" } },
+    { "type": "uncaught", "run": 1, "test": 0, "origin": "error", "error": { "name": "E", "message": "m", "kind": "error" } },
+    { "type": "uncaught", "run": 1, "test": 0, "origin": "rejection", "error": { "name": "E", "message": "m", "kind": "error" } },
+    { "type": "uncaught", "run": 1, "test": 0, "origin": "unawaited", "error": { "name": "E", "message": "m", "kind": "error" } },
+    { "type": "notice", "run": 1, "message": "m" },
+    { "type": "fileEnd", "run": 1, "ms": 2.5, "loadError": { "name": "E", "message": "m", "kind": "error" } }
+  ] },
+  "test": { "path": ["suite", "runs"], "mode": "run" },
+  "error": {
+    "name": "AssertionError", "message": "m", "kind": "assertion", "code": "C", "diff": "- 1\n+ 2",
+    "expected": "1", "actual": "2",
+    "frames": [{ "function": "f", "url": "ait-test://bundle/1/a", "line": 3, "column": 4 }],
+    "hook": "beforeEach", "cause": { "name": "E", "message": "m", "kind": "error" }
+  },
+  "request": { "run": 1, "file": "a.ait.test.ts", "testTimeout": 5000, "hookTimeout": 10000, "namePattern": "^a",
+    "allowOnly": true, "skipBefore": 2 },
+  "info": { "version": "0.1.0", "doc": "d1", "userAgent": "u", "url": "http://127.0.0.1/", "title": "t" }
+} /* </json> */;
