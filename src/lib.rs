@@ -3,7 +3,6 @@
 //! The rooms and what each may use are described in `ARCHITECTURE.md`.
 #![forbid(unsafe_code)]
 
-pub mod assets;
 pub mod attach;
 pub mod bundle;
 pub mod cdp;
@@ -15,5 +14,8 @@ pub mod ident;
 pub mod relay;
 pub mod report;
 pub mod run;
+pub mod secret;
 pub mod settings;
+pub mod totp;
+pub mod user_agent;
 pub mod wire;
