@@ -3,6 +3,7 @@
 //! The rooms and what each may use are described in `ARCHITECTURE.md`.
 #![forbid(unsafe_code)]
 
+pub mod assets;
 pub mod attach;
 pub mod bundle;
 pub mod cdp;
