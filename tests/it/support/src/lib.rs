@@ -1,0 +1,27 @@
+//! What the integration tests share: a server for the page under test, and the tool run as a person runs it.
+//!
+//! - [`server`]: the sample mini-app, odd pages, and every kind of traffic a page can have
+//! - [`tool`]: the built binary with a time limit, a temporary folder of its own, and a look at what it leaves behind
+//! - [`phone`]: a second Chrome that plays the phone
+//! - [`case`]: a folder of `fixtures/cases` as a test
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used)]
+
+pub mod case;
+pub mod phone;
+pub mod procs;
+pub mod server;
+pub mod tool;
+
+use std::path::PathBuf;
+
+/// The folder of the repository.
+pub fn repo() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(3).expect("the crate lies in tests/it/support").to_path_buf()
+}
+
+/// The folder `fixtures`.
+pub fn fixtures() -> PathBuf {
+    repo().join("fixtures")
+}

@@ -1,0 +1,64 @@
+//! A second headless Chrome that plays the phone: it opens a link and stays.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use tempfile::TempDir;
+
+/// Names a Chrome goes by, the small headless one first.
+const NAMES: [&str; 5] =
+    ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// The Chrome that the tests use: `DEVTOOLS_TEST_BROWSER`, or the first known name on the `PATH`.
+pub fn chrome() -> PathBuf {
+    if let Some(path) = std::env::var_os("DEVTOOLS_TEST_BROWSER") {
+        return path.into();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mac = Path::new("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome").to_path_buf();
+    NAMES
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
+        .chain([mac])
+        .find(|candidate| candidate.is_file())
+        .expect("a Chrome; scripts/setup installs one")
+}
+
+/// A browser with one page; ended with everything it started when dropped.
+#[derive(Debug)]
+pub struct Phone {
+    child: Child,
+    _profile: TempDir,
+}
+
+impl Phone {
+    /// Opens the link.
+    pub fn open(link: &str) -> Self {
+        let profile = tempfile::Builder::new().prefix("dt-phone-").tempdir().unwrap();
+        let mut command = Command::new(chrome());
+        command
+            .args(["--headless", "--remote-debugging-port=0", "--no-first-run", "--disable-gpu"])
+            .args(["--disable-background-timer-throttling", "--disable-renderer-backgrounding"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        if geteuid().is_root() {
+            command.arg("--no-sandbox");
+        }
+        let child = command.arg(link).spawn().expect("the second Chrome starts");
+        Self { child, _profile: profile }
+    }
+}
+
+impl Drop for Phone {
+    fn drop(&mut self) {
+        let group = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        let _ = kill_process_group(group, Signal::KILL);
+        drop(self.child.wait());
+    }
+}
