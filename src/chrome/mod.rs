@@ -1,1 +1,24 @@
 //! Find, launch and own a Chrome; connect to one that somebody else started.
+//!
+//! ```text
+//! find ──> launch (pipe, process group, profile) ──> Browser ──┐
+//! --cdp-endpoint ──> endpoint (http or ws) ────────────────────┴──> cdp::Client ──> pages (cdp::page::PageSource)
+//! ```
+
+mod endpoint;
+mod error;
+mod find;
+mod http;
+mod launch;
+mod open;
+mod own_page;
+mod pages;
+mod process;
+mod profile;
+mod stderr;
+
+pub use endpoint::{EndpointOptions, EndpointPages};
+pub use error::ChromeError;
+pub use find::find;
+pub use launch::{Browser, LaunchOptions};
+pub use pages::{ChromeOptions, ChromePages};

@@ -1,0 +1,74 @@
+//! Processes, told apart by pid and start time: a pid alone may be another process's by now.
+
+use std::fmt;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
+
+/// A process as it was when it was noted down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ProcessId {
+    pub(super) pid: u32,
+    /// Clock ticks since boot (`/proc/<pid>/stat`, field 22); empty where the system does not tell.
+    started: String,
+}
+
+impl ProcessId {
+    /// The process that has this pid now.
+    pub(super) fn of(pid: u32) -> Self {
+        Self { pid, started: start_time(pid).unwrap_or_default() }
+    }
+
+    /// Reads what `Display` wrote.
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let pid = words.next()?.parse().ok()?;
+        Some(Self { pid, started: words.next().unwrap_or_default().to_owned() })
+    }
+
+    /// Whether this very process still runs.
+    pub(super) fn is_running(&self) -> bool {
+        let exists = pid_of(self.pid).is_some_and(|pid| test_kill_process(pid).is_ok());
+        exists && start_time(self.pid).is_none_or(|now| now == self.started)
+    }
+}
+
+impl fmt::Display for ProcessId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.pid, self.started)
+    }
+}
+
+/// Ends a process group, named by its leader.
+pub(super) fn end_group(leader: u32) {
+    if let Some(pid) = pid_of(leader) {
+        // No such group is what we want.
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+}
+
+fn pid_of(pid: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(pid).ok()?)
+}
+
+/// proc(5): the second field is the name in parentheses and may hold anything, so fields are counted behind its end.
+fn start_time(pid: u32) -> Option<String> {
+    let stat = fs_err::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let behind_name = &stat[stat.rfind(')')? + 1..];
+    behind_name.split_whitespace().nth(19).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_process_is_known_by_pid_and_start() {
+        let own = ProcessId::of(std::process::id());
+        assert!(own.is_running());
+        let other = ProcessId { pid: own.pid, started: "1".into() };
+        assert!(!other.is_running());
+        assert_eq!(ProcessId::parse(&own.to_string()), Some(own));
+        assert_eq!(ProcessId::parse("x"), None);
+    }
+}
