@@ -123,6 +123,21 @@ pub enum PageEvent {
     },
 }
 
+impl PageEvent {
+    /// The run it belongs to, where it names one.
+    pub fn run(&self) -> Option<u32> {
+        match self {
+            Self::Collected { run, .. }
+            | Self::TestStart { run, .. }
+            | Self::TestEnd { run, .. }
+            | Self::Phase { run, .. }
+            | Self::SuiteError { run, .. }
+            | Self::FileEnd { run, .. } => Some(*run),
+            Self::Uncaught { run, .. } | Self::Notice { run, .. } => *run,
+        }
+    }
+}
+
 fn is_zero(n: &u32) -> bool {
     *n == 0
 }

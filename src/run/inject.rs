@@ -1,0 +1,189 @@
+//! Makes a page ready to run tests. The order is fixed and each step is confirmed by reading back: the binding first (so
+//! that nothing the page says is lost), then the globals, then the runtime.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::assets;
+use crate::cdp::page::Page;
+use crate::cdp::runtime::{self, EvaluateError, EvaluateOptions};
+use crate::cdp::{CdpError, Session};
+use crate::wire::{BINDING, RUNTIME_GLOBAL, RuntimeInfo};
+
+use super::channel::Channel;
+
+/// A page with the runtime in it.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) page: Page,
+    pub(super) channel: Channel,
+}
+
+/// Why a page could not be made ready.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PrepareError {
+    #[error("the page could not be prepared for tests ({step}): {source}")]
+    Step { step: &'static str, source: EvaluateError },
+    #[error(
+        "the page did not become ready in {}s: its document was exchanged again and again, or it does not answer. Open \
+         the page by hand and see whether it settles",
+        READY_WITHIN.as_secs()
+    )]
+    NotReady,
+    #[error("the page refused the global {0:?}: what was read back is not what was set")]
+    Global(String),
+    #[error("the page refused the test runtime: {0}")]
+    Refused(String),
+}
+
+impl PrepareError {
+    /// Another page of the same kind would refuse in the same way.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self, Self::Global(_) | Self::Refused(_))
+    }
+}
+
+/// One step of the injection, a script of 300 KB over a slow phone connection included.
+const STEP_WITHIN: Duration = Duration::from_secs(20);
+/// A whole page, from the first try until the runtime is in it. A dev server that builds on first load can reload its
+/// page for this long.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+/// A document that is still being parsed is waited for so long, then tests run in what is there.
+const PARSED_WITHIN: Duration = Duration::from_secs(5);
+/// Pause between two looks at a page that is not ready: a fifth of a blink.
+const RETRY_AFTER: Duration = Duration::from_millis(20);
+
+/// Injects binding, globals and runtime. A document that is exchanged meanwhile is started over, within a bound.
+pub(super) async fn prepare(page: Page, globals: &[(String, Value)]) -> Result<Live, PrepareError> {
+    let started = Instant::now();
+    let define = define_globals(globals);
+    keep_for_new_documents(&page, &define).await;
+    loop {
+        // Subscribed anew for each try: what an earlier document said is of no interest.
+        let stream = page.session.events();
+        match inject(&page.session, &page, globals, &define, started).await {
+            Ok(info) => {
+                let mut page = page;
+                page.info.url = crate::secret::SafeUrl::new(&info.url).to_string();
+                page.info.title.clone_from(&info.title);
+                return Ok(Live { channel: Channel::new(stream, info.doc), page });
+            }
+            Err(PrepareError::Step { source: EvaluateError::Cdp(error), .. })
+                if error.is_context_gone() && started.elapsed() < READY_WITHIN => {}
+            Err(PrepareError::NotReady) if started.elapsed() < READY_WITHIN => {}
+            Err(error) => return Err(error),
+        }
+        tokio::time::sleep(RETRY_AFTER).await;
+    }
+}
+
+async fn inject(
+    session: &Session,
+    page: &Page,
+    globals: &[(String, Value)],
+    define: &str,
+    started: Instant,
+) -> Result<RuntimeInfo, PrepareError> {
+    let step = |step| move |source| PrepareError::Step { step, source };
+    enable(session, page).await.map_err(|e| step("enable")(EvaluateError::Cdp(e)))?;
+    parsed(session, started).await?;
+    let read_back =
+        evaluate(session, &format!("{define}\n{}", read_globals(globals))).await.map_err(step("globals"))?;
+    check_globals(globals, &read_back)?;
+    evaluate(session, assets::RUNTIME).await.map_err(|error| match error {
+        EvaluateError::Exception(details) => PrepareError::Refused(details.to_string()),
+        error => step("runtime")(error),
+    })?;
+    let info = evaluate(session, &format!("JSON.stringify({RUNTIME_GLOBAL}.info())")).await.map_err(step("runtime"))?;
+    info.as_str().and_then(|text| serde_json::from_str(text).ok()).ok_or_else(|| {
+        PrepareError::Refused("it does not answer as it should; is another tool's runtime in the page?".into())
+    })
+}
+
+async fn enable(session: &Session, page: &Page) -> Result<(), CdpError> {
+    let binding = runtime::add_binding(session, BINDING, STEP_WITHIN);
+    let runtime = session.call::<Value>("Runtime.enable", json!({}), STEP_WITHIN);
+    let debugger = async {
+        if page.abilities.debugger {
+            session.call::<Value>("Debugger.enable", json!({}), STEP_WITHIN).await.map(drop)
+        } else {
+            Ok(())
+        }
+    };
+    let (binding, runtime, debugger) = tokio::join!(binding, runtime, debugger);
+    binding?;
+    runtime?;
+    debugger
+}
+
+/// Waits until the document is parsed: tests want a body. Never for `load`, which may not come.
+async fn parsed(session: &Session, started: Instant) -> Result<(), PrepareError> {
+    loop {
+        let state = evaluate(session, "document.readyState").await;
+        match state {
+            Ok(state) if state != "loading" || started.elapsed() > PARSED_WITHIN => return Ok(()),
+            Ok(_) => {}
+            Err(EvaluateError::Cdp(error)) if error.is_context_gone() => return Err(PrepareError::NotReady),
+            Err(source) => return Err(PrepareError::Step { step: "document", source }),
+        }
+        tokio::time::sleep(RETRY_AFTER).await;
+    }
+}
+
+/// Where the browser can do it, later documents of the page get the globals before their first script.
+async fn keep_for_new_documents(page: &Page, define: &str) {
+    if page.abilities.new_document_scripts && !define.is_empty() {
+        let params = json!({ "source": define });
+        // Without it a reloaded page gets the globals a moment later, from `inject`.
+        drop(page.session.call::<Value>("Page.addScriptToEvaluateOnNewDocument", params, STEP_WITHIN).await);
+    }
+}
+
+async fn evaluate(session: &Session, expression: &str) -> Result<Value, EvaluateError> {
+    let options = EvaluateOptions { return_by_value: true, ..EvaluateOptions::default() };
+    runtime::evaluate(session, expression, options, STEP_WITHIN).await
+}
+
+/// JSON is JavaScript since ES2019, U+2028 in strings included.
+fn define_globals(globals: &[(String, Value)]) -> String {
+    let mut script = String::new();
+    for (key, value) in globals {
+        script.push_str(&format!("globalThis[{}] = {value};\n", Value::from(key.as_str())));
+    }
+    script
+}
+
+fn read_globals(globals: &[(String, Value)]) -> String {
+    let keys: Vec<String> =
+        globals.iter().map(|(key, _)| format!("globalThis[{}]", Value::from(key.as_str()))).collect();
+    format!("JSON.stringify([{}])", keys.join(","))
+}
+
+fn check_globals(globals: &[(String, Value)], read_back: &Value) -> Result<(), PrepareError> {
+    let values: Vec<Value> = read_back.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    for (index, (key, value)) in globals.iter().enumerate() {
+        if values.get(index) != Some(value) {
+            return Err(PrepareError::Global(key.clone()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globals_are_set_and_read_back_whatever_their_name() {
+        let globals = vec![("__AIT_CELL__".to_string(), json!({"sdkLine": "2.x"})), ("a\"b".to_string(), json!(1))];
+        assert_eq!(
+            define_globals(&globals),
+            "globalThis[\"__AIT_CELL__\"] = {\"sdkLine\":\"2.x\"};\nglobalThis[\"a\\\"b\"] = 1;\n"
+        );
+        assert!(check_globals(&globals, &json!("[{\"sdkLine\":\"2.x\"},1]")).is_ok());
+        assert!(check_globals(&globals, &json!("[{\"sdkLine\":\"2.x\"},null]")).is_err());
+        assert!(check_globals(&[], &json!("[]")).is_ok());
+    }
+}

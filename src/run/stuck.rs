@@ -1,0 +1,119 @@
+//! Finds out what a page that does not go on is doing, and frees it where that is possible.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::cdp::CloseReason;
+use crate::cdp::page::Page;
+use crate::cdp::page_domain::DialogOpening;
+use crate::cdp::runtime::{self, EvaluateOptions};
+use crate::event::{LossCause, PageInfo, TestError};
+use crate::wire::{PageError, RUNTIME_GLOBAL};
+
+use super::channel::Heard;
+use super::drive::words;
+use super::inject::Live;
+
+/// How long a page that runs JavaScript takes to stop when asked. V8 looks for the wish at every loop turn; the rest is
+/// the way there and back.
+const PAUSE_WITHIN: Duration = Duration::from_millis(1500);
+/// Small calls to a page that is about to be given up: no longer than a person would wait for nothing.
+const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
+/// A new document is asked for its address so long; a page that navigates slowly is then called by its cause alone.
+const NEW_DOCUMENT_WITHIN: Duration = Duration::from_secs(5);
+
+/// Whether a page that does not answer is running JavaScript: if so it is stopped, and where it was is told.
+pub(super) async fn find_busy(live: &mut Live) -> Option<PageError> {
+    if !live.page.abilities.debugger {
+        return None;
+    }
+    let session = live.page.session.clone();
+    let asked = session.call::<Value>("Debugger.pause", json!({}), PAUSE_WITHIN);
+    let paused = async {
+        loop {
+            match live.channel.next().await {
+                Some(Heard::Paused(paused)) => return Some(paused),
+                Some(_) => {}
+                None => return None,
+            }
+        }
+    };
+    let paused = tokio::time::timeout(PAUSE_WITHIN, async { tokio::join!(asked, paused).1 }).await.ok().flatten()?;
+    let stopped = session.call::<Value>("Runtime.terminateExecution", json!({}), LAST_WORDS_WITHIN);
+    let resumed = session.call::<Value>("Debugger.resume", json!({}), LAST_WORDS_WITHIN);
+    // A page that does not stop even so is closed by whoever exchanges it.
+    drop(tokio::join!(stopped, resumed));
+    Some(PageError { frames: paused.page_frames(), ..PageError::default() })
+}
+
+/// Tells the page that nobody wants to hear more of this run.
+pub(super) async fn abandon(page: &Page, run: u32) {
+    let forget = format!("void {RUNTIME_GLOBAL}.abort({run})");
+    // A page that does not answer says nothing more anyway.
+    drop(runtime::evaluate(&page.session, &forget, EvaluateOptions::default(), LAST_WORDS_WITHIN).await);
+}
+
+/// A `debugger` statement, or a pause that came late: the page goes on.
+pub(super) async fn resume(page: &Page) {
+    drop(page.session.call::<Value>("Debugger.resume", json!({}), LAST_WORDS_WITHIN).await);
+}
+
+/// Closes a native dialog: `beforeunload` lets the page go, everything else is answered with "cancel".
+pub(super) async fn dismiss(page: &Page, dialog: &DialogOpening) {
+    let accept = dialog.kind == "beforeunload";
+    let params = json!({ "accept": accept });
+    drop(page.session.call::<Value>("Page.handleJavaScriptDialog", params, LAST_WORDS_WITHIN).await);
+}
+
+/// What a new document in place of the one under test means.
+pub(super) async fn describe_new_document(page: &Page) -> (LossCause, String) {
+    let ask = "JSON.stringify([performance.getEntriesByType('navigation')[0]?.type ?? '', location.href])";
+    let options = EvaluateOptions { return_by_value: true, ..EvaluateOptions::default() };
+    let deadline = tokio::time::Instant::now() + NEW_DOCUMENT_WITHIN;
+    while tokio::time::Instant::now() < deadline {
+        let answer = runtime::evaluate(&page.session, ask, options, NEW_DOCUMENT_WITHIN).await;
+        if let Ok(Value::String(text)) = answer
+            && let Ok((kind, url)) = serde_json::from_str::<(String, String)>(&text)
+        {
+            if kind == "reload" {
+                return (LossCause::Reloaded, "the page reloaded itself".into());
+            }
+            let url = crate::secret::SafeUrl::new(&url);
+            return (LossCause::Navigated, format!("the page went to another document ({url})"));
+        }
+        if page.session.is_closed() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    (LossCause::Navigated, "the page went to another document".into())
+}
+
+/// What the end of a session means for a run.
+pub(super) fn cause_of(reason: &CloseReason) -> LossCause {
+    match reason {
+        CloseReason::Crashed(_) => LossCause::Crashed,
+        CloseReason::BrowserGone(_) => LossCause::BrowserGone,
+        CloseReason::Replaced(_) => LossCause::Replaced,
+        _ => LossCause::Disconnected,
+    }
+}
+
+/// The words for a page that did not answer at all.
+pub(super) fn silent_message(limit: Duration) -> String {
+    format!(
+        "the page has not answered for {} (--silence-timeout): its process is stopped, its app is in the background, or \
+         the device is locked",
+        words(limit)
+    )
+}
+
+/// A script that the page refused before its first line ran: most likely syntax that its engine does not know.
+pub(super) fn refused_script(mut error: TestError, page: &PageInfo) -> TestError {
+    error.message = format!(
+        "{} (the page, {}, could not parse the bundled file; --bundle-target sets how far syntax is lowered)",
+        error.message, page.engine
+    );
+    error
+}
