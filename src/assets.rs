@@ -2,3 +2,6 @@
 
 /// The test runtime: installs the global [`crate::wire::RUNTIME_GLOBAL`], once per document.
 pub const RUNTIME: &str = include_str!(concat!(env!("OUT_DIR"), "/runtime.js"));
+
+/// The agent: a small CDP endpoint that the relay serves as `target.js`.
+pub const AGENT: &str = include_str!(concat!(env!("OUT_DIR"), "/agent.js"));

@@ -1,1 +1,20 @@
 //! Attach of a page on a phone: links, codes, QR, and the wait for the page.
+//!
+//! ```text
+//! DevicePages: start relay ──> Invitation (link + QR) ──> AttachPresenter
+//!                                    wait (pure) <── RelayStatus
+//!              page answers ──> cdp::page::Page
+//! ```
+
+mod device;
+mod error;
+mod link;
+mod present;
+mod qr;
+mod wait;
+
+pub use device::{DeviceOptions, DevicePages};
+pub use error::AttachError;
+pub use link::{LinkKind, PublicAddress, link};
+pub use present::{AttachPresenter, Invitation, Waiting};
+pub use qr::{Qr, QrStyle};

@@ -1,1 +1,28 @@
 //! The relay a page on a phone dials into.
+//!
+//! ```text
+//! page ──http──> http (route + gate) ──> target.js, hosted page, version report
+//!      ───ws───> leg (one connection) ──> attendant (one target) <── memory transport ── cdp::Client
+//!                                          conversation (pure)
+//! ```
+//!
+//! A target outlives its connections: a page that reconnects goes on where it was, one that loads again looks to its
+//! client like a navigation in Chrome. `route`, `gate`, `registry` and `conversation` are pure; the others are thin.
+
+mod attendant;
+mod conversation;
+mod envelope;
+mod gate;
+mod http;
+mod hub;
+mod leg;
+mod registry;
+mod route;
+mod server;
+mod target;
+
+pub use attendant::RECONNECT_LIMIT;
+pub use hub::RelayStatus;
+pub use registry::TargetId;
+pub use server::{Relay, RelayError, RelayOptions};
+pub use target::{Target, TargetInfo, TargetState, TargetView};

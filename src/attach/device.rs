@@ -1,0 +1,297 @@
+//! Pages that dial into the relay, as a [`PageSource`].
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+
+use super::link::{LinkKind, PublicAddress, link};
+use super::present::{AttachPresenter, Invitation, Waiting};
+use super::wait::{Action, Seen, Wait};
+use super::{AttachError, Qr};
+use crate::cdp::page::{Abilities, BoxFuture, Page, PageSource, PageUnavailable};
+use crate::cdp::runtime::{self, EvaluateError, EvaluateOptions};
+use crate::cdp::{CdpError, Client};
+use crate::event::{AttachStage, EventKind, Events, LossCause, PageInfo};
+use crate::relay::{Relay, RelayOptions, RelayStatus, Target, TargetState};
+use crate::secret::Secret;
+use crate::totp::{Totp, UnixSeconds};
+use crate::user_agent;
+
+/// A page that was just attached answers this soon, a slow phone behind a tunnel included.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+/// A page that is asked to reload and answers at all does so this soon.
+const RELOAD_REPLY_LIMIT: Duration = Duration::from_secs(5);
+/// A page that was asked to reload is back within this; an app on a phone takes its time to load.
+const RELOAD_LIMIT: Duration = Duration::from_secs(20);
+/// How long a person has to bring a lost page back when no other limit was given: to notice, unlock and scan. A run
+/// that nobody watches must end some time.
+const REATTACH_LIMIT: Duration = Duration::from_secs(120);
+/// How often the person is told how long it takes.
+const TICK: Duration = Duration::from_secs(1);
+
+/// What attaching needs.
+pub struct DeviceOptions {
+    /// What codes are made from.
+    pub secret: Secret,
+    /// The agent's script.
+    pub agent: &'static str,
+    /// Which link leads to the page.
+    pub link: LinkKind,
+    /// The address by which the page reaches the relay; `None` is the relay's own, on this machine.
+    pub public_address: Option<PublicAddress>,
+    /// Where the relay listens; [`RelayOptions::LOOPBACK`] unless asked otherwise.
+    pub listen: SocketAddr,
+    /// How long to wait for a page; `None` is as long as it takes.
+    pub attach_timeout: Option<Duration>,
+    /// Who shows the invitation.
+    pub presenter: Box<dyn AttachPresenter>,
+}
+
+/// The pages of `--target device`.
+pub struct DevicePages {
+    options: DeviceOptions,
+    relay: Option<Relay>,
+    current: Option<Current>,
+    silent: u32,
+}
+
+/// The page in use.
+struct Current {
+    target: Target,
+    /// The document it was handed out with.
+    document: u64,
+}
+
+/// Why a page that attached is not handed out.
+enum NoAnswer {
+    /// It may answer yet.
+    Silent,
+    /// It never will.
+    Refused(String),
+}
+
+impl DevicePages {
+    /// Nothing is started before the first page is asked for.
+    pub fn new(options: DeviceOptions) -> Self {
+        Self { options, relay: None, current: None, silent: 0 }
+    }
+
+    /// Starts the relay, once.
+    async fn start(&mut self) -> Result<(), AttachError> {
+        if self.relay.is_some() {
+            return Ok(());
+        }
+        let public = self.options.public_address.as_ref();
+        let options = RelayOptions {
+            secret: self.options.secret.clone(),
+            agent: self.options.agent,
+            listen: self.options.listen,
+            public_host: public.map(PublicAddress::host),
+            tls: public.is_some_and(PublicAddress::is_tls),
+        };
+        self.relay = Some(Relay::start(options).await?);
+        Ok(())
+    }
+
+    /// A new code in a new link.
+    fn invitation(&self, renewed: bool) -> Result<Invitation, AttachError> {
+        let Some(relay) = &self.relay else { return Err(AttachError::NotStarted) };
+        let address = match &self.options.public_address {
+            Some(address) => address.clone(),
+            None => PublicAddress::of(relay.address())?,
+        };
+        let now = UnixSeconds::now();
+        let link = link(&self.options.link, &address, &relay.totp().code(now))?;
+        let qr = Qr::new(&link)?;
+        let valid_for = Duration::from_secs(Totp::end_of(now).0.saturating_sub(now.0));
+        Ok(Invitation { link, qr, valid_for, renewed })
+    }
+
+    /// Shows the code and waits for a page that `wanted` takes and that answers.
+    async fn wait(
+        &mut self,
+        limit: Option<Duration>,
+        events: &Events,
+        wanted: impl Fn(&Target) -> bool + Send,
+    ) -> Result<Page, PageUnavailable> {
+        let Some(relay) = &self.relay else { return Err(unavailable(&AttachError::NotStarted)) };
+        let mut status = relay.status();
+        let before = status.borrow().clone();
+        let mut wait = Wait::new(Instant::now(), limit);
+        let result = loop {
+            let candidate = status.borrow_and_update().target.clone().filter(|t| t.view().state.answers() && wanted(t));
+            let seen = seen(&before, &status.borrow(), self.silent);
+            let mut actions = wait.on_seen(seen);
+            if candidate.is_none() {
+                actions.extend(wait.on_time(Instant::now(), UnixSeconds::now()));
+            }
+            if let Some(unavailable) = self.act(actions, events).await {
+                break Err(unavailable);
+            }
+            if let Some(target) = candidate {
+                match self.take(target, events).await {
+                    Ok(page) => break Ok(page),
+                    Err(NoAnswer::Refused(message)) => break Err(PageUnavailable { message }),
+                    Err(NoAnswer::Silent) => {
+                        self.silent += 1;
+                        continue;
+                    }
+                }
+            }
+            let now = Instant::now();
+            self.options.presenter.waiting(&Waiting {
+                elapsed: wait.elapsed(now),
+                left: wait.left(now),
+                seen: wait.summary(),
+            });
+            // Whichever comes first; both only mean to look again.
+            let _ = timeout(TICK, status.changed()).await;
+        };
+        self.options.presenter.done();
+        result
+    }
+
+    /// Does what the wait asks for; returns why it is over, if it is.
+    async fn act(&mut self, actions: Vec<Action>, events: &Events) -> Option<PageUnavailable> {
+        for action in actions {
+            match action {
+                Action::Show { renewed } => match self.invitation(renewed) {
+                    Ok(invitation) => {
+                        self.options.presenter.show(&invitation);
+                        if !renewed {
+                            tell(events, AttachStage::Waiting, "Waiting for a page: scan the QR code.").await;
+                        }
+                    }
+                    Err(error) => return Some(unavailable(&error)),
+                },
+                Action::Tell(stage, message) => tell(events, stage, &message).await,
+                Action::GiveUp(what) => {
+                    let message = format!("No page attached in time. {what}");
+                    return Some(PageUnavailable { message });
+                }
+            }
+        }
+        None
+    }
+
+    /// Opens a session with a page and lets it answer once.
+    async fn take(&mut self, target: Target, events: &Events) -> Result<Page, NoAnswer> {
+        let client = Client::new(target.connect().await);
+        let session = client.root();
+        match runtime::evaluate(&session, "1", EvaluateOptions::default(), ANSWER_LIMIT).await {
+            Ok(_) => {}
+            Err(EvaluateError::Exception(details)) => return Err(NoAnswer::Refused(details.to_string())),
+            Err(EvaluateError::Cdp(_)) => {
+                target.doubt().await;
+                return Err(NoAnswer::Silent);
+            }
+        }
+        let view = target.view();
+        let info = PageInfo {
+            url: view.info.url.to_string(),
+            title: view.info.title,
+            engine: user_agent::engine(&view.info.user_agent),
+            device: user_agent::device(&view.info.user_agent),
+            user_agent: view.info.user_agent,
+        };
+        let words = [info.device.as_str(), info.engine.as_str()].join(", ");
+        tell(events, AttachStage::Attached, &format!("The page answers: {}.", words.trim_matches([',', ' ']))).await;
+        self.current = Some(Current { target, document: view.document });
+        Ok(Page { session, info, abilities: Abilities::default() })
+    }
+
+    /// A page in place of the lost one: the same with a fresh document, or the next that attaches.
+    async fn another(&mut self, cause: LossCause, events: &Events) -> Result<Page, PageUnavailable> {
+        let Some(Current { target, document }) = self.current.take() else {
+            return self.wait(self.options.attach_timeout, events, |_| true).await;
+        };
+        if target.view().state != TargetState::Gone {
+            let reloaded_itself = cause == LossCause::Reloaded && target.view().document > document;
+            let asked = reloaded_itself || send_home(&target, events).await;
+            if asked && has_fresh_document(&target, document).await {
+                match self.take(target.clone(), events).await {
+                    Ok(page) => return Ok(page),
+                    Err(NoAnswer::Refused(message)) => return Err(PageUnavailable { message }),
+                    Err(NoAnswer::Silent) => self.silent += 1,
+                }
+            }
+        }
+        let words = format!(
+            "The page {}. Bring it back to the foreground, or scan the code again.",
+            target.view().state.words()
+        );
+        tell(events, AttachStage::Reattaching, &words).await;
+        let limit = self.options.attach_timeout.unwrap_or(REATTACH_LIMIT);
+        self.wait(Some(limit), events, move |next| !next.is(&target) || next.view().document > document).await
+    }
+}
+
+/// Has the page load its first address again. Whether it took the command.
+async fn send_home(target: &Target, events: &Events) -> bool {
+    tell(events, AttachStage::Reattaching, "Loading the page again.").await;
+    let session = Client::new(target.connect().await).root();
+    let home = json!({ "url": target.view().info.home.expose() });
+    let asked = session.call::<Value>("Page.navigate", home, RELOAD_REPLY_LIMIT).await;
+    if matches!(asked, Err(CdpError::Deadline { .. })) {
+        // Should it come to itself, it still finds the command.
+        target.doubt().await;
+    }
+    asked.is_ok()
+}
+
+/// Waits until the page has loaded another document than the `document`th and answers.
+async fn has_fresh_document(target: &Target, document: u64) -> bool {
+    let mut watch = target.watch();
+    let settled =
+        watch.wait_for(|view| view.state == TargetState::Gone || (view.document > document && view.state.answers()));
+    matches!(timeout(RELOAD_LIMIT, settled).await, Ok(Ok(view)) if view.state.answers())
+}
+
+impl PageSource for DevicePages {
+    fn open<'a>(&'a mut self, events: &'a Events) -> BoxFuture<'a, Result<Page, PageUnavailable>> {
+        Box::pin(async move {
+            tell(events, AttachStage::Starting, "Starting the relay.").await;
+            self.start().await.map_err(|error| unavailable(&error))?;
+            self.wait(self.options.attach_timeout, events, |_| true).await
+        })
+    }
+
+    fn replace<'a>(&'a mut self, cause: LossCause, events: &'a Events) -> BoxFuture<'a, Result<Page, PageUnavailable>> {
+        Box::pin(self.another(cause, events))
+    }
+
+    fn close<'a>(&'a mut self) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.current = None;
+            if let Some(relay) = self.relay.take() {
+                relay.shutdown().await;
+            }
+        })
+    }
+}
+
+impl std::fmt::Debug for DevicePages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DevicePages").field("relay", &self.relay).finish_non_exhaustive()
+    }
+}
+
+fn seen(before: &RelayStatus, now: &RelayStatus, silent: u32) -> Seen {
+    Seen {
+        refused: now.refused - before.refused,
+        locked: now.locked - before.locked,
+        accepted: now.accepted - before.accepted,
+        agents: now.agents_served - before.agents_served,
+        silent,
+    }
+}
+
+async fn tell(events: &Events, stage: AttachStage, message: &str) {
+    events.emit_global(EventKind::AttachState { stage, message: message.to_owned() }).await;
+}
+
+fn unavailable(error: &AttachError) -> PageUnavailable {
+    PageUnavailable { message: error.to_string() }
+}

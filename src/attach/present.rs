@@ -1,0 +1,42 @@
+//! What a person gets to see of an attach. Who shows it is not decided here.
+
+use std::time::Duration;
+
+use super::Qr;
+use crate::secret::Hidden;
+
+/// An invitation to attach.
+#[derive(Clone, Debug)]
+pub struct Invitation {
+    /// The link; to be shown as text only where the person asked for it.
+    pub link: Hidden,
+    /// The same as a QR code.
+    pub qr: Qr,
+    /// How long its code is accepted; another invitation comes before it ends.
+    pub valid_for: Duration,
+    /// It takes the place of one that is about to end.
+    pub renewed: bool,
+}
+
+/// How a wait is going.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// How long it has taken.
+    pub elapsed: Duration,
+    /// How long until it is given up; `None`: as long as it takes.
+    pub left: Option<Duration>,
+    /// What has been seen so far, for a person.
+    pub seen: String,
+}
+
+/// Shows invitations to whoever holds the phone.
+pub trait AttachPresenter: Send {
+    /// An invitation, before the wait begins and each time its code is replaced.
+    fn show(&mut self, invitation: &Invitation);
+
+    /// Comes once a second while nothing is there.
+    fn waiting(&mut self, waiting: &Waiting);
+
+    /// The wait is over, one way or the other.
+    fn done(&mut self);
+}

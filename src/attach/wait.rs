@@ -1,0 +1,197 @@
+//! Waiting for a page, as a pure state machine: what was seen and the time go in, what is to be done comes out.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::event::AttachStage;
+use crate::totp::{Totp, UnixSeconds};
+
+/// A code is replaced this long before its end: time to scan it and for an app to start and load. Of the three
+/// minutes a code lives, two are left to whoever is slow to lift the phone.
+const FRESH_FOR: u64 = 60;
+
+/// What has been seen since the wait began; counts only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Calls with a wrong or expired code.
+    pub(super) refused: u32,
+    /// Times the gate was locked.
+    pub(super) locked: u32,
+    /// Calls with a right one.
+    pub(super) accepted: u32,
+    /// Times the agent was loaded.
+    pub(super) agents: u32,
+    /// Pages that connected but answered nothing.
+    pub(super) silent: u32,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Make a code, and show it; `renewed` when one was shown before.
+    Show {
+        /// It takes the place of an older one.
+        renewed: bool,
+    },
+    /// Tell how far it has come.
+    Tell(AttachStage, String),
+    /// The time is up; the text says what was seen.
+    GiveUp(String),
+}
+
+/// The wait.
+#[derive(Debug)]
+pub(super) struct Wait {
+    began: Instant,
+    limit: Option<Duration>,
+    code_ends: Option<UnixSeconds>,
+    seen: Seen,
+}
+
+impl Wait {
+    /// Starts to wait; `limit` is how long, `None` for as long as it takes.
+    pub(super) fn new(now: Instant, limit: Option<Duration>) -> Self {
+        Self { began: now, limit, code_ends: None, seen: Seen::default() }
+    }
+
+    /// Something was seen.
+    pub(super) fn on_seen(&mut self, seen: Seen) -> Vec<Action> {
+        let before = std::mem::replace(&mut self.seen, seen);
+        let mut actions = Vec::new();
+        if seen.locked > before.locked {
+            let words = "Too many wrong codes: the gate takes no code for a minute.";
+            actions.push(Action::Tell(AttachStage::Refused, words.to_owned()));
+        } else if seen.refused > before.refused {
+            let words = "Somebody called with a wrong or expired code. Scan the code that is shown now.";
+            actions.push(Action::Tell(AttachStage::Refused, words.to_owned()));
+        }
+        if seen.accepted > 0 && before.accepted == 0 {
+            actions.push(Action::Tell(AttachStage::Accepted, "A call with a right code came in.".to_owned()));
+        }
+        if seen.agents > 0 && before.agents == 0 {
+            actions.push(Action::Tell(AttachStage::AgentLoaded, "The page has loaded the agent.".to_owned()));
+        }
+        if seen.silent > before.silent {
+            let words =
+                "The page connected but does not answer. Keep it in the foreground, and close any dialog in it.";
+            actions.push(Action::Tell(AttachStage::AgentLoaded, words.to_owned()));
+        }
+        actions
+    }
+
+    /// Time has passed.
+    pub(super) fn on_time(&mut self, now: Instant, wall: UnixSeconds) -> Vec<Action> {
+        if self.left(now).is_some_and(|left| left.is_zero()) {
+            return vec![Action::GiveUp(self.summary())];
+        }
+        let shown = self.code_ends;
+        if shown.is_some_and(|ends| wall.0.saturating_add(FRESH_FOR) < ends.0) {
+            return Vec::new();
+        }
+        self.code_ends = Some(Totp::end_of(wall));
+        vec![Action::Show { renewed: shown.is_some() }]
+    }
+
+    /// Time since it began.
+    pub(super) fn elapsed(&self, now: Instant) -> Duration {
+        now.duration_since(self.began)
+    }
+
+    /// Time until it gives up.
+    pub(super) fn left(&self, now: Instant) -> Option<Duration> {
+        self.limit.map(|limit| limit.saturating_sub(self.elapsed(now)))
+    }
+
+    /// What has been seen, in one or two sentences.
+    pub(super) fn summary(&self) -> String {
+        let seen = &self.seen;
+        if seen.silent > 0 {
+            return "A page connected but did not answer: it is in the background, stopped at a dialog, or busy without end.".to_owned();
+        }
+        if seen.accepted == 0 && seen.refused == 0 {
+            return "Nobody called. Scan the QR code, or open its link, and keep the page in the foreground."
+                .to_owned();
+        }
+        if seen.accepted == 0 {
+            return format!(
+                "{}, each with a wrong or expired code. Scan the code that is shown, and check that the app was built with the same secret.",
+                times(seen.refused, "There was one call", "There were {} calls")
+            );
+        }
+        if seen.agents == 0 {
+            return "Somebody called with a right code but did not load the agent. Look whether the app's debug mode is on.".to_owned();
+        }
+        "The agent was loaded but its page did not connect. Its content policy or its network may forbid WebSockets to the relay.".to_owned()
+    }
+}
+
+fn times(count: u32, one: &str, many: &str) -> String {
+    if count == 1 { one.to_owned() } else { many.replace("{}", &count.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WALL: u64 = 1_700_000_010;
+
+    #[test]
+    fn a_code_is_replaced_before_it_ends() {
+        let start = Instant::now();
+        let mut wait = Wait::new(start, None);
+        let at = |wait: &mut Wait, s: u64| wait.on_time(start + Duration::from_secs(s), UnixSeconds(WALL + s));
+        assert_eq!(at(&mut wait, 0), [Action::Show { renewed: false }]);
+        let end = Totp::end_of(UnixSeconds(WALL)).0 - WALL;
+        assert_eq!(at(&mut wait, end - FRESH_FOR - 1), []);
+        assert_eq!(at(&mut wait, end - FRESH_FOR), [Action::Show { renewed: true }]);
+        assert_eq!(at(&mut wait, end), []);
+        assert_eq!(at(&mut wait, 24 * 3600), [Action::Show { renewed: true }], "without a limit it waits on");
+    }
+
+    #[test]
+    fn a_wait_that_runs_out_says_what_was_seen() {
+        let start = Instant::now();
+        let limit = Duration::from_secs(10);
+        let give_up = |seen: &[Seen]| {
+            let mut wait = Wait::new(start, Some(limit));
+            for one in seen {
+                wait.on_seen(*one);
+            }
+            assert!(!matches!(
+                wait.on_time(start + limit - Duration::from_millis(1), UnixSeconds(WALL)).as_slice(),
+                [Action::GiveUp(_)]
+            ));
+            match wait.on_time(start + limit, UnixSeconds(WALL)).remove(0) {
+                Action::GiveUp(words) => words,
+                other => unreachable!("{other:?}"),
+            }
+        };
+        assert!(give_up(&[]).starts_with("Nobody called"));
+        assert!(give_up(&[Seen { refused: 3, ..Seen::default() }]).contains("3 calls"));
+        assert!(give_up(&[Seen { refused: 1, ..Seen::default() }]).contains("one call"));
+        assert!(give_up(&[Seen { accepted: 1, ..Seen::default() }]).contains("did not load the agent"));
+        assert!(give_up(&[Seen { accepted: 2, agents: 1, ..Seen::default() }]).contains("did not connect"));
+        assert!(give_up(&[Seen { accepted: 2, agents: 1, silent: 1, ..Seen::default() }]).contains("did not answer"));
+    }
+
+    #[test]
+    fn each_stage_is_told_once_and_each_refusal() {
+        let mut wait = Wait::new(Instant::now(), None);
+        let stages = |actions: Vec<Action>| -> Vec<AttachStage> {
+            actions
+                .into_iter()
+                .filter_map(|a| if let Action::Tell(stage, _) = a { Some(stage) } else { None })
+                .collect()
+        };
+        let mut seen = Seen { refused: 1, ..Seen::default() };
+        assert_eq!(stages(wait.on_seen(seen)), [AttachStage::Refused]);
+        seen.refused = 2;
+        seen.accepted = 1;
+        assert_eq!(stages(wait.on_seen(seen)), [AttachStage::Refused, AttachStage::Accepted]);
+        seen.accepted = 3;
+        seen.agents = 1;
+        assert_eq!(stages(wait.on_seen(seen)), [AttachStage::AgentLoaded]);
+        assert_eq!(wait.on_seen(seen), []);
+    }
+}

@@ -1,0 +1,174 @@
+//! The routes of the public listener. Everything that is not one of them is 404 without a word.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, Request, State, WebSocketUpgrade};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use url::form_urlencoded;
+
+use super::gate::Credentials;
+use super::hub::{Admitted, Hub};
+use super::leg::{self, MAX_MESSAGE, close};
+use super::registry::TargetId;
+use super::route::{Call, Route, parse};
+use crate::secret::Hidden;
+
+/// Subprotocol of our agent.
+const PROTOCOL: &str = "ait.agent";
+/// Subprotocol that carries the session ticket: a header, so that it stands in no address.
+const TICKET_PROTOCOL: &str = "ait.ticket.";
+/// Body and reason of a refusal; apps in the field know it.
+const REJECTED: &str = "totp-rejected";
+/// Longest version report that is kept.
+const MAX_VERSION: usize = 64;
+
+/// The hosted page; `{agent}` is where the agent is.
+const ATTACH_PAGE: &str = include_str!("attach.html");
+/// What a person sees who came with an old code.
+const EXPIRED_PAGE: &str = include_str!("expired.html");
+
+/// Answers one request.
+pub(super) async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Response {
+    let (mut parts, _) = request.into_parts();
+    let Some(call) = parse(parts.uri.path()) else { return empty(StatusCode::NOT_FOUND) };
+    if !matches!(parts.method, Method::GET | Method::HEAD) {
+        return empty(StatusCode::NOT_FOUND);
+    }
+    let given = credentials(&hub, &parts, &call);
+    match call.route {
+        Route::Target(id) => match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
+            Ok(upgrade) => socket(&hub, upgrade, id, given),
+            Err(_) => empty(StatusCode::NOT_FOUND),
+        },
+        Route::AttachPage => attach_page(&hub, &parts, &given),
+        Route::Agent if hub.check(&given).is_ok() => {
+            hub.status.send_modify(|status| status.agents_served += 1);
+            answer(StatusCode::OK, "text/javascript; charset=utf-8", Body::from(hub.agent))
+        }
+        Route::Handshake if hub.check(&given).is_ok() => {
+            if let Some(version) = query(&parts, "v").filter(|text| text.len() <= MAX_VERSION) {
+                hub.status.send_modify(|status| status.app_version = Some(version));
+            }
+            empty(StatusCode::NO_CONTENT)
+        }
+        Route::Agent | Route::Handshake => rejected(),
+    }
+}
+
+fn socket(hub: &Arc<Hub>, upgrade: WebSocketUpgrade, id: TargetId, given: Credentials) -> Response {
+    let verdict = hub.check_target(&id, &given);
+    let hub = Arc::clone(hub);
+    // Compression is never offered: WebKit's and other stacks disagree about it on this leg.
+    let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
+    upgrade.on_upgrade(move |mut socket| {
+        let tasks = hub.tasks.clone();
+        tasks.track_future(async move {
+            if verdict.is_err() {
+                return leg::dismiss(socket, close::REJECTED, REJECTED).await;
+            }
+            let shutdown = hub.shutdown.clone();
+            let hello = tokio::select! {
+                hello = leg::hello(&mut socket) => hello,
+                () = shutdown.cancelled() => None,
+            };
+            // What does not talk like our agent is silenced; the code that makes a stock agent stop is 1000.
+            let Some(hello) = hello else { return leg::dismiss(socket, close::DONE, "no agent").await };
+            match hub.admit(id, hello).await {
+                Some(Admitted { target, leg, outgoing }) => {
+                    leg::run(socket, leg, outgoing, target.input().clone()).await;
+                }
+                None => leg::dismiss(socket, close::IN_USE, "another page is in use").await,
+            }
+        })
+    })
+}
+
+fn attach_page(hub: &Hub, parts: &Parts, given: &Credentials) -> Response {
+    if hub.check(given).is_err() {
+        let wants_page =
+            header_text(&parts.headers, &header::ACCEPT).is_some_and(|accept| accept.contains("text/html"));
+        if !wants_page {
+            return rejected();
+        }
+        return answer(StatusCode::UNAUTHORIZED, "text/html; charset=utf-8", Body::from(EXPIRED_PAGE));
+    }
+    // With a code the page works where cookies do not; a page that loads again has only its cookie.
+    let agent = match &given.code {
+        Some(code) if given.page_ticket.is_none() => format!("/at/{}/target.js", code.expose()),
+        _ => "/target.js".to_owned(),
+    };
+    let page = ATTACH_PAGE.replace("{agent}", &agent);
+    let mut response = answer(StatusCode::OK, "text/html; charset=utf-8", Body::from(page));
+    let tls = if hub.tls { "; Secure" } else { "" };
+    let ticket = hub.page_ticket();
+    let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Lax{tls}", hub.cookie, ticket.expose());
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+fn credentials(hub: &Hub, parts: &Parts, call: &Call) -> Credentials {
+    let code = call.code.clone().or_else(|| query(parts, "at").map(Hidden::new));
+    let ticket = header_text(&parts.headers, &header::SEC_WEBSOCKET_PROTOCOL)
+        .and_then(|list| list.split(',').find_map(|name| name.trim().strip_prefix(TICKET_PROTOCOL)))
+        .map(Hidden::new);
+    // A browser adds cookies to sockets that other origins open; only the page's own may use them.
+    let foreign =
+        header_text(&parts.headers, &header::ORIGIN).is_some_and(|origin| !is_own(hub, origin, &parts.headers));
+    let page_ticket = if foreign { None } else { cookie(&parts.headers, &hub.cookie).map(Hidden::new) };
+    Credentials { code, ticket, page_ticket }
+}
+
+fn is_own(hub: &Hub, origin: &str, headers: &HeaderMap) -> bool {
+    // A proxy in front of us may ask for us by another name than the phone does.
+    let names = [header_text(headers, &header::HOST), hub.public_host.as_deref()];
+    origin.split_once("://").is_some_and(|(_, authority)| names.contains(&Some(authority)))
+}
+
+fn cookie<'a>(headers: &'a HeaderMap, own: &str) -> Option<&'a str> {
+    let all = headers.get_all(header::COOKIE);
+    let pairs = all.iter().filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(';'));
+    pairs.filter_map(|pair| pair.trim().split_once('=')).find_map(|(name, value)| (name == own).then_some(value))
+}
+
+fn header_text<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn query(parts: &Parts, name: &str) -> Option<String> {
+    let pairs = form_urlencoded::parse(parts.uri.query()?.as_bytes());
+    pairs.into_iter().find_map(|(key, value)| (key == name).then(|| value.into_owned()))
+}
+
+fn rejected() -> Response {
+    let body = format!(r#"{{"error":"{REJECTED}"}}"#);
+    answer(StatusCode::UNAUTHORIZED, "application/json", Body::from(body))
+}
+
+fn answer(status: StatusCode, content_type: &'static str, body: Body) -> Response {
+    let mut response = empty(status);
+    *response.body_mut() = body;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// Every answer may be read by any page (the app is on another origin), is kept nowhere, and hands no address on.
+fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    let fixed = [
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+        (header::HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ];
+    for (name, value) in fixed {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,132 @@
+//! From a request's path to what is asked for. One parse decides both what is served and what the gate checks, so
+//! that the two can never disagree about a path.
+
+use percent_encoding::percent_decode_str;
+
+use super::registry::TargetId;
+use crate::secret::Hidden;
+
+/// Longest path that is looked at; real ones are under 100 bytes.
+const MAX_PATH: usize = 1024;
+
+/// What a call on the public listener asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// `target.js`: the agent.
+    Agent,
+    /// `target/<id>`: the agent's socket.
+    Target(TargetId),
+    /// `ait-attach`: apps in the field report their version.
+    Handshake,
+    /// `attach`: the hosted page.
+    AttachPage,
+}
+
+/// A call that the listener knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    /// What is asked for.
+    pub(super) route: Route,
+    /// The code in front of it (`/at/<code>/...`), as it was sent.
+    pub(super) code: Option<Hidden>,
+}
+
+/// Reads a path as it stood in the request line. Percent escapes, letter case of the fixed words, empty segments, `.`
+/// and `..`, and a slash at the end make no difference. `None` for everything that is not served.
+pub(super) fn parse(path: &str) -> Option<Call> {
+    if path.len() > MAX_PATH {
+        return None;
+    }
+    let decoded = percent_decode_str(path).decode_utf8().ok()?;
+    let mut segments = Vec::new();
+    for segment in decoded.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop();
+            }
+            other => segments.push(other),
+        }
+    }
+    let (code, rest) = match segments.as_slice() {
+        [at, code, rest @ ..] if at.eq_ignore_ascii_case("at") => (Some(Hidden::new(*code)), rest),
+        rest => (None, rest),
+    };
+    let route = match rest {
+        [name] if name.eq_ignore_ascii_case("target.js") => Route::Agent,
+        [name] if name.eq_ignore_ascii_case("ait-attach") => Route::Handshake,
+        [name] if name.eq_ignore_ascii_case("attach") => Route::AttachPage,
+        [name, id] if name.eq_ignore_ascii_case("target") => Route::Target(TargetId::new(id)?),
+        _ => return None,
+    };
+    Some(Call { route, code })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn call(route: Route, code: Option<&str>) -> Option<Call> {
+        Some(Call { route, code: code.map(Hidden::new) })
+    }
+
+    #[test]
+    fn every_spelling_of_a_path_is_the_same_call() {
+        let id = TargetId::new("aB-_9z").unwrap();
+        for path in ["/at/123456/target/aB-_9z", "//AT//123456/Target/aB-_9z/", "/%61t/123456/./target/x/../aB%2D_9z"] {
+            assert_eq!(parse(path), call(Route::Target(id.clone()), Some("123456")), "{path}");
+        }
+        for path in
+            ["/target.js", "/TARGET.JS", "/target%2ejs", "//target.js/", "/at/../target.js", "/at/1/../../target.js"]
+        {
+            assert_eq!(parse(path), call(Route::Agent, None), "{path}");
+        }
+        assert_eq!(parse("/at/1/attach"), call(Route::AttachPage, Some("1")));
+        assert_eq!(parse("/ait-attach"), call(Route::Handshake, None));
+    }
+
+    #[test]
+    fn everything_else_is_nothing() {
+        let long = format!("/target/{}", "a".repeat(2000));
+        for path in [
+            "/",
+            "",
+            "/at",
+            "/at/123456",
+            "/at//target.js",
+            "/targets",
+            "/proxy",
+            "/client/x",
+            "/target",
+            "/target/a/b",
+            "/target/a%2Fb",
+            "/target/a%00",
+            "/target/%ff",
+            "/attach/x",
+            "/x/target.js",
+            "*",
+            &long,
+        ] {
+            assert_eq!(parse(path), None, "{path}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_path_is_a_surprise(path in "[/%.a-zA-Z0-9_\\-]{0,40}|\\PC{0,20}") {
+            if let Some(Call { route: Route::Target(id), .. }) = parse(&path) {
+                prop_assert!(TargetId::new(id.as_str()).is_some());
+            }
+        }
+
+        #[test]
+        fn a_code_in_front_is_never_lost(code in "[0-9a-z]{1,8}", name in "(target\\.js|ait-attach|attach|target/x1)") {
+            let parsed = parse(&format!("/at/{code}/{name}")).unwrap();
+            prop_assert_eq!(parsed.code, Some(Hidden::new(code)));
+        }
+    }
+}

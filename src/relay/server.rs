@@ -1,0 +1,123 @@
+//! Starting and ending a relay.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::gate::Gate;
+use super::http;
+use super::hub::{Hub, RelayStatus};
+use crate::secret::{Secret, SecretError};
+use crate::totp::Totp;
+
+/// How long pages get to be told that the run is over.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1);
+
+/// What a relay needs.
+#[derive(Debug)]
+pub struct RelayOptions {
+    /// What codes are made from.
+    pub secret: Secret,
+    /// The agent's script.
+    pub agent: &'static str,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Host name of the address that phones reach it by, if it must not be shown.
+    pub public_host: Option<String>,
+    /// Phones reach it by `https:`.
+    pub tls: bool,
+}
+
+impl RelayOptions {
+    /// On a free port of this machine, reachable from it alone.
+    pub const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+}
+
+/// Why a relay did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum RelayError {
+    /// The address is taken, or not of this machine.
+    #[error("the relay cannot listen on {address}: {source}. Choose another address, or port 0 for a free one")]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// No tickets can be made.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+}
+
+/// A relay that listens. Dropping it ends it at once; [`Relay::shutdown`] tells the pages first.
+#[derive(Debug)]
+pub struct Relay {
+    hub: Arc<Hub>,
+    address: SocketAddr,
+    totp: Totp,
+    server: JoinHandle<()>,
+}
+
+impl Relay {
+    /// Starts listening.
+    pub async fn start(options: RelayOptions) -> Result<Self, RelayError> {
+        let totp = Totp::new(&options.secret);
+        let gate = Gate::new(totp.clone())?;
+        let failed = |source| RelayError::Listen { address: options.listen, source };
+        let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let shutdown = CancellationToken::new();
+        let hub = Arc::new(Hub::new(&options, gate, shutdown.clone())?);
+        let app = Router::new().fallback(http::handle).with_state(Arc::clone(&hub));
+        let server = tokio::spawn(async move {
+            let serve = axum::serve(listener, app).with_graceful_shutdown(shutdown.cancelled_owned());
+            if let Err(error) = serve.await {
+                tracing::error!(%error, "the relay stopped listening");
+            }
+        });
+        Ok(Self { hub, address, totp, server })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Makes and checks this relay's codes.
+    pub fn totp(&self) -> &Totp {
+        &self.totp
+    }
+
+    /// What has been seen, and the page in use.
+    pub fn status(&self) -> watch::Receiver<RelayStatus> {
+        self.hub.status.subscribe()
+    }
+
+    /// Tells every page that the run is over, closes every connection and stops listening; within a second.
+    pub async fn shutdown(mut self) {
+        self.hub.shutdown.cancel();
+        self.hub.tasks.close();
+        let drained = async {
+            self.hub.tasks.wait().await;
+            // It ended, or it panicked; there is nothing to do about either.
+            let _ = (&mut self.server).await;
+        };
+        if timeout(SHUTDOWN_LIMIT, drained).await.is_err() {
+            tracing::debug!("a page did not confirm the end in time");
+        }
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.hub.shutdown.cancel();
+        self.server.abort();
+    }
+}

@@ -1,0 +1,113 @@
+// Our own copies of everything we use of the page's world, taken before the app's scripts ran (or as early as the app
+// loads us). Whatever the app replaces later makes no difference to us, and nothing of ours can be seen through it.
+//
+// House rule for this folder: no array methods, no spread, no `for of`, since all of these look up properties that an
+// app may have replaced. Loops count, and lists grow with `list[list.length] = item`.
+
+export const win = globalThis as typeof globalThis & Window;
+
+export const { apply, ownKeys } = Reflect;
+export const { create, defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Object;
+export const { isArray } = Array;
+export const NativeError = Error;
+export const NativePromise = Promise;
+export const parse = JSON.parse;
+// biome-ignore lint/security/noGlobalEval: running the commands of a debugger is what the agent is for
+export const indirectEval = globalThis.eval;
+export const toText = String;
+export const { max, min, random } = Math;
+export const { isFinite: isFiniteNumber } = Number;
+
+const { stringify } = JSON;
+const { now: dateNow } = Date;
+const { setTimeout: nativeSetTimeout, clearTimeout: nativeClearTimeout } = win;
+const objectHasOwn = Object.prototype.hasOwnProperty;
+const objectToString = Object.prototype.toString;
+const functionToString = Function.prototype.toString;
+const promiseThen = Promise.prototype.then;
+const regexExec = RegExp.prototype.exec;
+const addListener = EventTarget.prototype.addEventListener;
+const toWellFormed = (String.prototype as { toWellFormed?: () => string }).toWellFormed;
+
+export const now = (): number => dateNow();
+export const later = (task: () => void, ms: number): number => apply(nativeSetTimeout, win, [task, ms]);
+export const cancel = (timer: number): void => apply(nativeClearTimeout, win, [timer]);
+export const hasOwn = (object: object, key: PropertyKey): boolean => apply(objectHasOwn, object, [key]);
+export const tagOf = (value: unknown): string => apply(objectToString, value, []);
+export const sourceOf = (value: object): string => apply(functionToString, value, []);
+export const match = (pattern: RegExp, text: string): RegExpExecArray | null => apply(regexExec, pattern, [text]);
+
+export function listen(target: EventTarget, type: string, handler: (event: Event) => void): void {
+  apply(addListener, target, [type, handler]);
+}
+
+/** Calls one of the two when the promise is settled. */
+export function settle(
+  promise: Promise<unknown>,
+  done: (value: unknown) => void,
+  failed: (error: unknown) => void,
+): void {
+  apply(promiseThen, promise, [done, failed]);
+}
+
+/** An own property, never one of a prototype that the app may have added to. */
+export function own(object: unknown, key: string): unknown {
+  return typeof object === 'object' && object !== null && hasOwn(object, key) ? (object as Fields)[key] : undefined;
+}
+
+export type Fields = Record<string, unknown>;
+
+/** Visits each item of a list. */
+export function each<T>(list: readonly T[], visit: (item: T, index: number) => void): void {
+  for (let i = 0; i < list.length; i++) visit(list[i] as T, i);
+}
+
+/** An object without prototype, from pairs. */
+export function record(fields: Fields): Fields {
+  const plain: Fields = create(null);
+  const keys = ownKeys(fields);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string;
+    if (fields[key] !== undefined) plain[key] = fields[key];
+  }
+  return plain;
+}
+
+/** JSON of data of our own making: records, lists, texts, numbers, booleans and null. Never calls `toJSON`. */
+export function toJson(value: unknown): string {
+  if (typeof value === 'string') return quote(value);
+  if (typeof value === 'number') return isFiniteNumber(value) ? `${value}` : 'null';
+  if (typeof value === 'boolean') return value ? 'true' : 'false';
+  if (typeof value !== 'object' || value === null) return 'null';
+  let text = '';
+  if (isArray(value)) {
+    for (let i = 0; i < value.length; i++) text += (i === 0 ? '' : ',') + toJson(value[i]);
+    return `[${text}]`;
+  }
+  const keys = ownKeys(value);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i];
+    if (typeof key !== 'string') continue;
+    const item = (value as Fields)[key];
+    if (item !== undefined) text += `${text === '' ? '' : ','}${quote(key)}:${toJson(item)}`;
+  }
+  return `{${text}}`;
+}
+
+/** A JSON text; lone halves of surrogate pairs become U+FFFD, since not every reader takes their escapes. */
+function quote(text: string): string {
+  return stringify(toWellFormed ? apply(toWellFormed, text, []) : text);
+}
+
+/** A random word of hex digits. */
+export function randomId(): string {
+  let word = '';
+  const { crypto } = win;
+  if (crypto?.getRandomValues) {
+    const bytes = crypto.getRandomValues(new Uint8Array(8));
+    for (let i = 0; i < 8; i++) word += ((bytes[i] ?? 0) + 256).toString(16).slice(1);
+    return word;
+  }
+  for (let i = 0; i < 16; i++) word += ((random() * 16) | 0).toString(16);
+  return word;
+}

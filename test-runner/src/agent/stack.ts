@@ -1,0 +1,62 @@
+// Stacks in the grammars of V8 and of JavaScriptCore.
+
+import { each, type Fields, match, record } from './natives';
+
+/** The name our own script gives itself, so that its frames can be left out. */
+export const OWN_URL = 'ait-agent://';
+/** More frames than anybody reads. */
+const MAX_FRAMES = 50;
+
+const V8_FRAME = /^\s*at (?:(?:async )?(.*?) \()?(?:async )?(.*?):(\d+):(\d+)\)*$/;
+const JSC_FRAME = /^(?:([^@]*)@)?(.*?)(?::(\d+)(?::(\d+))?)?$/;
+
+/** CDP `Runtime.CallFrame`s (lines and columns from 0), innermost first, without our own. */
+export function framesOf(stack: unknown, ownScript: string): Fields[] {
+  const frames: Fields[] = [];
+  if (typeof stack !== 'string') return frames;
+  const v8 = match(/^\s*at /m, stack) !== null;
+  let start = 0;
+  while (start < stack.length && frames.length < MAX_FRAMES) {
+    let end = stack.indexOf('\n', start);
+    if (end < 0) end = stack.length;
+    const frame = v8 ? v8Frame(stack.slice(start, end)) : jscFrame(stack.slice(start, end));
+    start = end + 1;
+    if (frame && !isOwn(frame.url as string, ownScript)) frames[frames.length] = frame;
+  }
+  return frames;
+}
+
+function isOwn(url: string, ownScript: string): boolean {
+  return url.lastIndexOf(OWN_URL, 0) === 0 || (ownScript !== '' && url === ownScript);
+}
+
+function v8Frame(line: string): Fields | undefined {
+  const found = match(V8_FRAME, line);
+  if (!found) return undefined;
+  let url = found[2] ?? '';
+  // `eval (eval at f (URL:1:2), <anonymous>` : where it stands in the evaluated text is what counts.
+  const comma = url.lastIndexOf(', ');
+  if (url.lastIndexOf('eval at ', 0) === 0 && comma >= 0) url = url.slice(comma + 2);
+  return frame(found[1] ?? '', url === '<anonymous>' ? '' : url, found[3], found[4]);
+}
+
+function jscFrame(line: string): Fields | undefined {
+  const found = match(JSC_FRAME, line);
+  if (line === '' || !found || found[2] === '[native code]') return undefined;
+  return frame(found[1] ?? '', found[2] ?? '', found[3], found[4]);
+}
+
+function frame(functionName: string, url: string, line: string | undefined, column: string | undefined): Fields {
+  const lineNumber = line ? +line - 1 : 0;
+  return record({ functionName, scriptId: '', url, lineNumber, columnNumber: column ? +column - 1 : 0 });
+}
+
+/** The frames as V8 writes them, for the description of an error. */
+export function printFrames(frames: Fields[]): string {
+  let text = '';
+  each(frames, ({ functionName, url, lineNumber, columnNumber }) => {
+    const place = `${url || '<anonymous>'}:${(lineNumber as number) + 1}:${(columnNumber as number) + 1}`;
+    text += functionName ? `\n    at ${functionName} (${place})` : `\n    at ${place}`;
+  });
+  return text;
+}
