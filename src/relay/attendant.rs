@@ -264,3 +264,6 @@ async fn next_command(client: &mut Option<Peer>) -> Option<String> {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 import type { Dispatcher } from './dispatch';
 import { type Fields, listen, NativeError, now, record, win } from './natives';
-import { describe, isError, type Shape } from './remote';
+import { describe, isError, type Shape, stackOf } from './remote';
 import { framesOf } from './stack';
 
 let lastId = 0;
@@ -22,14 +22,6 @@ export function exceptionDetails(error: unknown, shape: Shape, contextId: number
     exception: describe(error, shape),
     executionContextId: contextId,
   });
-}
-
-function stackOf(error: Error): unknown {
-  try {
-    return error.stack;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The stack of whoever called us, without our own frames. */

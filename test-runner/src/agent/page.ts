@@ -16,6 +16,11 @@ const NONE: Fields = create(null);
 export const address = (): string => win.location.href.slice(0, MAX_TEXT);
 export const title = (): string => win.document.title.slice(0, MAX_TEXT);
 
+function withoutHash(url: string): string {
+  const at = url.indexOf('#');
+  return at < 0 ? url : url.slice(0, at);
+}
+
 export function addPage(dispatcher: Dispatcher, changed: (url: string, title: string) => void): void {
   const { location } = win;
   dispatcher.handle({
@@ -29,7 +34,12 @@ export function addPage(dispatcher: Dispatcher, changed: (url: string, title: st
       const url = own(params, 'url');
       if (typeof url !== 'string') throw new ProtocolError(-32602, 'Invalid parameters: url must be a string');
       reply(record({ frameId: 'main' }));
-      later(() => location.assign(url), LEAVE_AFTER);
+      later(() => {
+        const stays = url.indexOf('#') >= 0 && withoutHash(url) === withoutHash(location.href);
+        location.assign(url);
+        // To the same document with a hash the browser only scrolls.
+        if (stays) location.reload();
+      }, LEAVE_AFTER);
     },
   });
 

@@ -220,7 +220,16 @@ export function describeError(error: Error): string {
   const name = read(error, 'name') || 'Error';
   const message = read(error, 'message');
   const head = message ? `${name}: ${message}` : name;
-  return head + printFrames(framesOf(read(error, 'stack'), ownScript));
+  return head + printFrames(framesOf(stackOf(error), ownScript));
+}
+
+/** The stack as the engine or the app gives it; anything. */
+export function stackOf(error: Error): unknown {
+  try {
+    return error.stack;
+  } catch {
+    return undefined;
+  }
 }
 
 function read(object: object, key: string): string {

@@ -86,7 +86,13 @@ export function addRuntime(
         thrown(error instanceof ProtocolError ? new Error(error.message) : error, false);
       }
     };
-    settle(new NativePromise((resolve) => resolve(value)), done, (error) => thrown(error, true));
+    const rejected = (error: unknown) => thrown(error, true);
+    try {
+      settle(value as Promise<unknown>, done, rejected);
+    } catch {
+      // Not a promise of the engine's own: whatever its `then` does.
+      settle(new NativePromise((resolve) => resolve(value)), done, rejected);
+    }
   }
 
   dispatcher.handle({

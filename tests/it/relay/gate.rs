@@ -1,0 +1,210 @@
+//! Who is let in, tried from outside with plain HTTP and WebSockets.
+
+use devtools_test::relay::{Relay, RelayStatus};
+use devtools_test::totp::UnixSeconds;
+use futures_util::{SinkExt, StreamExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use super::*;
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+async fn relay() -> Relay {
+    let options = RelayOptions {
+        secret: Secret::random().unwrap(),
+        agent: "/* agent */",
+        listen: RelayOptions::LOOPBACK,
+        public_host: None,
+        tls: false,
+    };
+    Relay::start(options).await.unwrap()
+}
+
+fn code(relay: &Relay) -> String {
+    relay.totp().code(UnixSeconds::now()).expose().to_owned()
+}
+
+fn wrong_code(relay: &Relay) -> String {
+    let right = relay.totp();
+    (0..).map(|n| format!("{n:06}")).find(|code| !right.accepts(code, UnixSeconds::now())).unwrap()
+}
+
+/// Status and whole text of an answer.
+async fn get(relay: &Relay, target: &str, headers: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(relay.address()).await.unwrap();
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n", relay.address());
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    (text[9..12].parse().unwrap(), text)
+}
+
+async fn dial(relay: &Relay, path: &str, ticket: Option<&str>) -> Result<Socket, Error> {
+    let mut request = format!("ws://{}{path}", relay.address()).into_client_request().unwrap();
+    if let Some(ticket) = ticket {
+        let protocols = format!("ait.agent, ait.ticket.{ticket}");
+        request.headers_mut().insert("sec-websocket-protocol", protocols.parse().unwrap());
+    }
+    Ok(connect_async(request).await?.0)
+}
+
+/// Code and reason with which the relay closes a socket.
+async fn closed(socket: &mut Socket) -> (u16, String) {
+    loop {
+        match timeout(WITHIN, socket.next()).await.unwrap() {
+            Some(Ok(Message::Close(Some(frame)))) => return (frame.code.into(), frame.reason.to_string()),
+            Some(Ok(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+async fn hello(socket: &mut Socket, doc: &str) -> Value {
+    let hello = json!({ "method": "Agent.hello", "params": { "doc": doc, "url": "http://app.test/?at=123456", "visible": true } });
+    // The relay knows its agent by how its messages begin.
+    let text = format!(r#"{{"method":"Agent.hello","params":{}}}"#, hello["params"]);
+    socket.send(Message::text(text)).await.unwrap();
+    let welcome = timeout(WITHIN, socket.next()).await.unwrap().unwrap().unwrap();
+    serde_json::from_str(welcome.to_text().unwrap()).unwrap()
+}
+
+async fn status(relay: &Relay, wanted: impl FnMut(&RelayStatus) -> bool) -> RelayStatus {
+    timeout(WITHIN, relay.status().wait_for(wanted)).await.unwrap().unwrap().clone()
+}
+
+#[tokio::test]
+async fn nothing_is_served_without_a_code_and_nothing_unknown_with_one() {
+    let relay = relay().await;
+    let (right, wrong) = (code(&relay), wrong_code(&relay));
+    for path in ["target.js", "TARGET.JS/", "attach", "ait-attach?v=1", "%74arget.js"] {
+        let (status, text) = get(&relay, &format!("/{path}"), "").await;
+        assert_eq!(status, 401, "{path}");
+        assert!(
+            text.contains(r#"{"error":"totp-rejected"}"#) && text.contains("access-control-allow-origin: *"),
+            "{text}"
+        );
+    }
+    assert_eq!(get(&relay, &format!("/at/{wrong}/target.js"), "").await.0, 401);
+    assert_eq!(get(&relay, &format!("/attach?at={wrong}"), "").await.0, 401);
+    let (status, text) = get(&relay, &format!("/attach?at={wrong}"), "Accept: text/html\r\n").await;
+    assert!(status == 401 && text.contains("expired"), "{text}");
+    let (status, text) = get(&relay, &format!("/AT//{right}/./target.js"), "").await;
+    assert!(status == 200 && text.contains("/* agent */"), "{text}");
+    let (status, text) = get(&relay, &format!("/at/{right}/ait-attach?v=3.1.0"), "").await;
+    assert!(status == 204 && text.contains("access-control-allow-origin: *"), "{text}");
+    assert_eq!(relay.status().borrow().app_version.as_deref(), Some("3.1.0"));
+    for path in
+        ["", "targets", "proxy?url=http://127.0.0.1/", "client/x", "front_end/chii_app.html", "target/x", "json/list"]
+    {
+        assert_eq!(get(&relay, &format!("/at/{right}/{path}"), "").await.0, 404, "{path}");
+        assert_eq!(get(&relay, &format!("/{path}"), "").await.0, 404, "{path}");
+    }
+    relay.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_hosted_page_loads_again_by_its_cookie_alone() {
+    let relay = relay().await;
+    let right = code(&relay);
+    let (_, text) = get(&relay, &format!("/attach?at={right}"), "").await;
+    assert!(
+        text.contains(&format!(
+            r#"<head>
+<script src="/at/{right}/target.js">"#
+        )),
+        "{text}"
+    );
+    let line = text.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    assert!(line.contains("HttpOnly") && line.contains("SameSite=Lax"), "{line}");
+    let cookie = format!("Cookie: other=1; {}\r\n", line.split(';').next().unwrap());
+    let (status, text) = get(&relay, "/attach?at=000000", &cookie).await;
+    assert!(status == 200 && text.contains(r#"<script src="/target.js">"#), "{text}");
+    assert_eq!(get(&relay, "/target.js", &cookie).await.0, 200);
+    let foreign = format!("{cookie}Origin: http://evil.test\r\n");
+    assert_eq!(get(&relay, "/target.js", &foreign).await.0, 401);
+    assert_eq!(get(&relay, "/target.js", &cookie.replace('=', "=0")).await.0, 401);
+    relay.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_socket_with_a_wrong_code_is_told_4401_and_a_ticket_outlives_the_code() {
+    let relay = relay().await;
+    let (right, wrong) = (code(&relay), wrong_code(&relay));
+    for path in [format!("/at/{wrong}/target/a"), "/target/a".into(), format!("/target/a?at={wrong}")] {
+        let mut socket = dial(&relay, &path, None).await.unwrap();
+        assert_eq!(closed(&mut socket).await, (4401, "totp-rejected".into()), "{path}");
+    }
+    assert!(matches!(dial(&relay, &format!("/at/{right}/target/a%20b"), None).await, Err(Error::Http(_))));
+
+    let mut socket = dial(&relay, &format!("/at/{right}/target/a"), None).await.unwrap();
+    let welcome = hello(&mut socket, "d1").await;
+    assert_eq!(welcome["method"], "Relay.welcome");
+    let ticket = welcome["params"]["ticket"].as_str().unwrap().to_owned();
+    assert_eq!(ticket.len(), 32);
+    let seen = status(&relay, |status| status.target.is_some()).await;
+    assert_eq!(seen.target.unwrap().view().info.url.as_str(), "http://app.test/");
+
+    // The same page again, with its ticket: the older connection is told that it was replaced.
+    let mut again = dial(&relay, "/target/a", Some(&ticket)).await.unwrap();
+    hello(&mut again, "d1").await;
+    assert_eq!(closed(&mut socket).await, (4408, "replaced".into()));
+    let mut other = dial(&relay, "/target/b", Some(&ticket)).await.unwrap();
+    assert_eq!(closed(&mut other).await.0, 4401, "a ticket is for one target");
+    relay.shutdown().await;
+    assert_eq!(closed(&mut again).await.0, 1000);
+}
+
+#[tokio::test]
+async fn a_second_page_is_turned_away_while_the_first_answers() {
+    let relay = relay().await;
+    let right = code(&relay);
+    let mut first = dial(&relay, &format!("/at/{right}/target/a"), None).await.unwrap();
+    hello(&mut first, "d1").await;
+    let mut second = dial(&relay, &format!("/at/{right}/target/b"), None).await.unwrap();
+    second.send(Message::text(r#"{"method":"Agent.hello","params":{"doc":"d2"}}"#)).await.unwrap();
+    assert_eq!(closed(&mut second).await, (4409, "another page is in use".into()));
+    assert_eq!(relay.status().borrow().second_pages, 1);
+    relay.shutdown().await;
+}
+
+#[tokio::test]
+async fn ten_wrong_codes_lock_the_gate_for_everybody_who_is_not_in() {
+    let relay = relay().await;
+    let (right, wrong) = (code(&relay), wrong_code(&relay));
+    let mut inside = dial(&relay, &format!("/at/{right}/target/a"), None).await.unwrap();
+    let ticket = hello(&mut inside, "d1").await["params"]["ticket"].as_str().unwrap().to_owned();
+    for _ in 0..10 {
+        assert_eq!(get(&relay, &format!("/at/{wrong}/target.js"), "").await.0, 401);
+    }
+    assert_eq!(relay.status().borrow().locked, 1);
+    let fresh = relay.totp().code(UnixSeconds(UnixSeconds::now().0 - 60)).expose().to_owned();
+    assert_eq!(get(&relay, &format!("/at/{fresh}/target.js"), "").await.0, 401, "locked");
+    let mut again = dial(&relay, "/target/a", Some(&ticket)).await.unwrap();
+    assert_eq!(hello(&mut again, "d1").await["method"], "Relay.welcome");
+    relay.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_is_no_agent_is_silenced_and_nothing_brings_the_relay_down() {
+    let relay = relay().await;
+    let right = code(&relay);
+    for first in [Message::text("hello"), Message::text(r#"{"id":1,"result":{}}"#), Message::binary(vec![0, 159])] {
+        let mut socket = dial(&relay, &format!("/at/{right}/target/x"), None).await.unwrap();
+        socket.send(first).await.unwrap();
+        assert_eq!(closed(&mut socket).await.0, 1000);
+    }
+    let upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
+    let mut raw = TcpStream::connect(relay.address()).await.unwrap();
+    let head = format!("GET /at/{right}/target/x?url=%E0%A4%A&title HTTP/1.1\r\nHost: h\r\n{upgrade}\r\n");
+    raw.write_all(head.as_bytes()).await.unwrap();
+    // An unmasked frame, which no client may send.
+    raw.write_all(&[0x81, 0x02, b'{', b'}']).await.unwrap();
+    let mut rest = Vec::new();
+    timeout(WITHIN, raw.read_to_end(&mut rest)).await.unwrap().unwrap();
+    assert_eq!(get(&relay, &format!("/at/{right}/target.js"), "").await.0, 200);
+    relay.shutdown().await;
+}
