@@ -77,7 +77,6 @@ impl Attendant {
         echo.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let reason = loop {
             let event = tokio::select! {
-                biased;
                 () = shutdown.cancelled() => Event::End(CloseReason::Disconnected("the run is over".into())),
                 Some(next) = input.recv() => Event::Input(next),
                 next = next_command(&mut self.client) => Event::Command(next),
