@@ -292,3 +292,6 @@ fn suite_error(suite: &[String], mut error: TestError) -> TestError {
     }
     error
 }
+
+#[cfg(test)]
+mod tests;
