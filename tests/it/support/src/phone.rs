@@ -1,8 +1,10 @@
 //! A second headless Chrome that plays the phone: it opens a link and stays.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::thread::JoinHandle;
 
 use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 use tempfile::TempDir;
@@ -27,10 +29,15 @@ pub fn chrome() -> PathBuf {
         .expect("a Chrome; scripts/setup installs one")
 }
 
+/// How a Chrome says where it can be debugged.
+const LISTENING: &str = "DevTools listening on ";
+
 /// A browser with one page; ended with everything it started when dropped.
 #[derive(Debug)]
 pub struct Phone {
     child: Child,
+    endpoint: String,
+    drain: Option<JoinHandle<()>>,
     _profile: TempDir,
 }
 
@@ -45,13 +52,26 @@ impl Phone {
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .process_group(0);
         if geteuid().is_root() {
             command.arg("--no-sandbox");
         }
-        let child = command.arg(link).spawn().expect("the second Chrome starts");
-        Self { child, _profile: profile }
+        let mut child = command.arg(link).spawn().expect("the second Chrome starts");
+        let stderr = BufReader::new(child.stderr.take().expect("standard error is a pipe"));
+        let (endpoint, drain) = listening_at(stderr);
+        Self { child, endpoint, drain: Some(drain), _profile: profile }
+    }
+
+    /// `ws://127.0.0.1:<port>/devtools/browser/<id>`, where it can be debugged.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// The port it can be debugged on.
+    pub fn port(&self) -> u16 {
+        let address = self.endpoint.split('/').nth(2).unwrap_or_default();
+        address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("an endpoint has a port")
     }
 }
 
@@ -60,5 +80,23 @@ impl Drop for Phone {
         let group = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         let _ = kill_process_group(group, Signal::KILL);
         drop(self.child.wait());
+        if let Some(drain) = self.drain.take() {
+            drop(drain.join());
+        }
     }
+}
+
+/// Reads its noise up to the line that says where it listens, and lets a thread read the rest.
+fn listening_at(mut stderr: BufReader<ChildStderr>) -> (String, JoinHandle<()>) {
+    let mut line = String::new();
+    let endpoint = loop {
+        line.clear();
+        let read = stderr.read_line(&mut line).unwrap();
+        assert!(read > 0, "the second Chrome ended before it listened");
+        if let Some((_, endpoint)) = line.split_once(LISTENING) {
+            break endpoint.trim().to_owned();
+        }
+    };
+    let drain = std::thread::spawn(move || drop(std::io::copy(&mut stderr, &mut std::io::sink())));
+    (endpoint, drain)
 }
