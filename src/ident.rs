@@ -11,6 +11,13 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct FileId(pub String);
 
+impl FileId {
+    /// Whether its tests need a person: the name of the file holds `.manual.ait.test.`.
+    pub fn is_manual(&self) -> bool {
+        self.0.rsplit('/').next().is_some_and(|name| name.contains(".manual.ait.test."))
+    }
+}
+
 impl fmt::Display for FileId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -109,6 +116,12 @@ mod tests {
         let path = ["suite".to_string(), "works".to_string()];
         assert_eq!(ids.next(&file, &path).0, "a.ait.test.ts > suite > works");
         assert_eq!(ids.next(&file, &path).0, "a.ait.test.ts > suite > works #2");
+    }
+
+    #[test]
+    fn manual_files_are_known_by_their_name() {
+        assert!(FileId("src/ads.manual.ait.test.ts".into()).is_manual());
+        assert!(!FileId("src/x.manual.ait.test.d/ads.ait.test.ts".into()).is_manual());
     }
 
     #[test]

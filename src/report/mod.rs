@@ -1,1 +1,37 @@
 //! Reporters: each a fold of the run's events.
+//!
+//! All of them hear the same [`crate::event::RunEvent`]s in the same order, and all that is counted or remembered on the way
+//! is in one [`Fold`], so that no two outputs can disagree.
+//!
+//! - `reporter`: the trait, and the loop that feeds all reporters of a run.
+//! - `fold`: what the events add up to.
+//! - `pretty`: for people.
+//! - `json`: every event as one line of JSON.
+//! - `artifacts`, `capture`: the files in the report folder.
+//! - `folder`: that folder, and files that are written whole or not at all.
+//! - `terminal`: stdout, shared with a progress line.
+//! - `text`: makes what came from a page harmless and visible.
+
+mod artifacts;
+mod capture;
+mod error;
+mod fold;
+mod folder;
+mod json;
+mod pretty;
+mod reporter;
+mod terminal;
+mod text;
+
+#[cfg(test)]
+mod testing;
+
+pub use artifacts::Artifacts;
+pub use error::ReportError;
+pub use fold::{FileFold, FileVerdict, Fold, OutsideError, Running, TestFold};
+pub use folder::ReportFolder;
+pub use json::Json;
+pub use pretty::{Pretty, PrettyOptions};
+pub use reporter::{Reporter, report};
+pub use terminal::Terminal;
+pub use text::{block, line};

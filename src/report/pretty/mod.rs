@@ -1,0 +1,20 @@
+//! For people: one line per file as it ends, failures in full at the end, and a last line that says it all.
+//!
+//! Everything can be read without colour, and nothing that a page wrote reaches the terminal unescaped.
+//!
+//! - `reporter`: what is said when.
+//! - `file_line`, `failure`, `summary`: a file, an error, the end.
+//! - `console`: what tests wrote to their console.
+//! - `progress`: the line that moves.
+//! - `style`: colours, and paths that can be clicked.
+
+mod console;
+mod failure;
+mod file_line;
+mod progress;
+mod reporter;
+mod style;
+mod summary;
+
+pub use reporter::Pretty;
+pub use style::PrettyOptions;

@@ -1,0 +1,121 @@
+//! Stdout, shared between what a run reports, what a person is told, and a progress line.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anstream::{AutoStream, ColorChoice};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How often the progress line moves of itself: often enough to be seen alive, too seldom to cost anything.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Stdout. Clones share it. A reader that goes away (`| head`) ends the output and nothing else.
+#[derive(Clone)]
+pub struct Terminal {
+    inner: Arc<Mutex<Inner>>,
+}
+
+struct Inner {
+    out: Box<dyn Write + Send>,
+    closed: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Terminal {
+    /// The process's stdout. Without `color`, escapes are left out whoever wrote them. `progress` allows a line that
+    /// moves.
+    pub fn stdout(color: bool, progress: bool) -> Self {
+        let choice = if color { ColorChoice::Always } else { ColorChoice::Never };
+        let bar = progress.then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());
+            let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar
+        });
+        let out = io::BufWriter::new(AutoStream::new(io::stdout(), choice));
+        Self::new(Box::new(out), bar)
+    }
+
+    /// Anything else that takes text.
+    pub fn to(out: Box<dyn Write + Send>) -> Self {
+        Self::new(out, None)
+    }
+
+    fn new(out: Box<dyn Write + Send>, bar: Option<ProgressBar>) -> Self {
+        Self { inner: Arc::new(Mutex::new(Inner { out, closed: false, bar })) }
+    }
+
+    /// Writes text, which brings its own line breaks.
+    pub fn print(&self, text: &str) {
+        let inner = &mut *self.lock();
+        match &inner.bar {
+            Some(bar) => bar.suspend(|| write(&mut inner.out, &mut inner.closed, text)),
+            None => write(&mut inner.out, &mut inner.closed, text),
+        }
+    }
+
+    /// Whether there is a progress line.
+    pub fn has_progress(&self) -> bool {
+        self.lock().bar.is_some()
+    }
+
+    /// Says what is going on, where there is a progress line.
+    pub fn set_progress(&self, text: String) {
+        if let Some(bar) = &self.lock().bar {
+            bar.enable_steady_tick(TICK);
+            bar.set_message(text);
+        }
+    }
+
+    /// Takes the progress line away for good.
+    pub fn end_progress(&self) {
+        if let Some(bar) = self.lock().bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Text was half written when a thread panicked; that is no reason to lose the rest.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn write(out: &mut Box<dyn Write + Send>, closed: &mut bool, text: &str) {
+    if !*closed {
+        // Whatever the reason, there is no place to complain about stdout; the exit code still tells.
+        *closed = out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// A pipe whose reader is gone.
+    struct Broken(Arc<AtomicUsize>);
+
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_went_away_ends_the_output_quietly() {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let terminal = Terminal::to(Box::new(Broken(calls.clone())));
+        terminal.print("a\n");
+        terminal.print("b\n");
+        assert_eq!(calls.load(Ordering::SeqCst), 1);
+        terminal.set_progress("nothing to draw on".into());
+        terminal.end_progress();
+        assert!(!terminal.has_progress());
+    }
+}
