@@ -24,6 +24,17 @@ pub struct Batch {
     pub events: Vec<PageEvent>,
 }
 
+impl Batch {
+    /// Reads the argument of a call of the binding.
+    ///
+    /// Never use `serde_json::from_str` for a type with `#[serde(tag)]` or `#[serde(flatten)]`: the bundler's crates turn
+    /// serde_json's `arbitrary_precision` on for all of us, and with it numbers do not survive serde's buffering
+    /// (serde-rs/json#505). By way of a `Value` they do.
+    pub fn parse(payload: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str::<serde_json::Value>(payload).and_then(serde_json::from_value)
+    }
+}
+
 /// What happens in the page. `run` is the number the host gave with [`RunRequest`]; `test` is the index of a test in
 /// the `collected` event of that run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

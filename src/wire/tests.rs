@@ -71,6 +71,23 @@ fn a_batch_reads_and_writes_as_in_the_page() {
 }
 
 #[test]
+fn a_batch_reads_from_text() {
+    let events = vec![
+        PageEvent::TestStart { run: 4_294_967_295, test: 0, attempt: 1, limit: 9_007_199_254_740_991 },
+        PageEvent::FileEnd { run: 1, ms: 12.300_000_000_745_058, load_error: None },
+        PageEvent::FileEnd { run: 1, ms: 0.0, load_error: None },
+        PageEvent::FileEnd { run: 1, ms: 0.000_000_5, load_error: None },
+    ];
+    let text = r#"{"doc":"d","seq":0,"events":[
+        {"type":"testStart","run":4294967295,"test":0,"attempt":1,"limit":9007199254740991},
+        {"type":"fileEnd","run":1,"ms":12.300000000745058},
+        {"type":"fileEnd","run":1,"ms":0},
+        {"type":"fileEnd","run":1,"ms":5e-7}
+    ]}"#;
+    assert_eq!(Batch::parse(text).unwrap(), Batch { doc: "d".into(), seq: 0, events });
+}
+
+#[test]
 fn tests_and_errors_read_and_write_as_in_the_page() {
     same(&samples()["test"], collected(&["suite", "runs"], TestMode::Run));
     let frame = PageFrame { function: "f".into(), url: "ait-test://bundle/1/a".into(), line: 3, column: 4 };
