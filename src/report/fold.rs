@@ -187,10 +187,16 @@ impl Fold {
 impl FileFold {
     /// Its failed tests, in order.
     pub fn failed(&self) -> impl Iterator<Item = (&TestFold, &TestResult)> {
-        self.tests.iter().filter_map(|test| {
-            let result = test.result.as_ref()?;
-            (result.state == TestState::Failed).then_some((test, result))
-        })
+        self.over().filter(|(_, result)| result.state == TestState::Failed)
+    }
+
+    /// Its tests that passed only after a retry, in order.
+    pub fn flaky(&self) -> impl Iterator<Item = (&TestFold, &TestResult)> {
+        self.over().filter(|(_, result)| result.state == TestState::Passed && result.retries > 0)
+    }
+
+    fn over(&self) -> impl Iterator<Item = (&TestFold, &TestResult)> {
+        self.tests.iter().filter_map(|test| Some((test, test.result.as_ref()?)))
     }
 
     /// What it came to so far.

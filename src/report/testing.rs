@@ -7,12 +7,11 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::event::{
-    AttachStage, Counts, EventKind, FileResult, Frame, Location, LossCause, NoticeLevel, PageInfo, RunEvent, RunInfo,
-    RunResult, TargetKind, TestError, TestInfo, TestMode, TestResult, TestState, UncaughtOrigin,
+    AttachStage, Counts, ErrorKind, EventKind, FileResult, Frame, Location, LossCause, NoticeLevel, PageInfo, RunEvent,
+    RunInfo, RunResult, TargetKind, TestError, TestInfo, TestMode, TestResult, TestState, UncaughtOrigin,
 };
 use crate::exit::Exit;
 use crate::ident::{Cell, FileId, TestId};
-use crate::wire::ErrorKind;
 
 use super::error::ReportError;
 use super::fold::Fold;

@@ -102,7 +102,7 @@ struct Test<'a> {
     errors: &'a [TestError],
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Status {
     Pass,
@@ -229,11 +229,13 @@ impl<'a> Test<'a> {
             return None;
         }
         let errors = result.map_or(&[][..], |result| &result.errors);
+        let status = result.map_or(Status::NotRun, Status::of);
         Some(Self {
             name: full_title(&test.path),
-            status: result.map_or(Status::NotRun, Status::of),
+            status,
             duration: round(result.map_or(0.0, |result| result.duration_ms)),
-            error: errors.first().map(short),
+            // A test that passed in the end keeps the errors of its earlier attempts.
+            error: errors.first().filter(|_| status == Status::Fail).map(short),
             note: result.and_then(|result| result.note.as_deref()),
             retries: result.map(|result| result.retries).filter(|retries| *retries > 0),
             id: &test.id.0,

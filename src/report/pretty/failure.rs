@@ -1,8 +1,7 @@
 //! An error in full.
 
-use crate::event::{Frame, TestError};
+use crate::event::{ErrorKind, Frame, TestError};
 use crate::report::text::{block, clip, line};
-use crate::wire::ErrorKind;
 
 use super::style::{Paint, Places};
 

@@ -29,13 +29,26 @@ pub(super) fn file_lines(file: &FileFold, failures: &Failures) -> String {
         Some(why) => out.push_str(&format!("  {}", line(why))),
         None => {
             let ms = result.map_or(0.0, |result| result.duration_ms);
-            out.push_str(&format!("  {}", paint.dim(duration(ms))));
+            // A file that could not be bundled took none.
+            if ms > 0.0 {
+                out.push_str(&format!("  {}", paint.dim(duration(ms))));
+            }
         }
     }
     out.push('\n');
     for error in result.map_or(&[][..], |result| &result.errors) {
         out.push_str(&format!("  {} {}\n", paint.red("✗"), failures.short(error)));
     }
+    failed_lines(&mut out, file, failures);
+    for (test, result) in file.flaky().take(LISTED) {
+        let retries = if result.retries == 1 { "1 retry".into() } else { format!("{} retries", result.retries) };
+        out.push_str(&format!("  {} {}  passed after {retries}\n", paint.yellow("~"), line(&full_title(&test.path))));
+    }
+    out
+}
+
+fn failed_lines(out: &mut String, file: &FileFold, failures: &Failures) {
+    let paint = failures.paint;
     let mut failed = file.failed();
     for (test, result) in failed.by_ref().take(LISTED) {
         let time = paint.dim(duration(result.duration_ms));
@@ -48,7 +61,6 @@ pub(super) fn file_lines(file: &FileFold, failures: &Failures) -> String {
         0 => {}
         more => out.push_str(&format!("  ... and {} more that failed\n", count(more, "test"))),
     }
-    out
 }
 
 /// `1 failed (1 unsupported), 2 passed, 1 skipped, 1 todo`; what is zero is left out.

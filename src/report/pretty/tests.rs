@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 
-use crate::event::{AttachStage, EventKind, FileResult, LossCause, NoticeLevel, RunEvent, TestError, UncaughtOrigin};
+use crate::event::{
+    AttachStage, ErrorKind, EventKind, FileResult, LossCause, NoticeLevel, RunEvent, TestError, TestResult,
+    UncaughtOrigin,
+};
 use crate::exit::Exit;
 use crate::report::fold::Fold;
 use crate::report::reporter::Reporter;
@@ -11,7 +14,6 @@ use crate::report::testing::{
 };
 use crate::report::text::is_odd;
 use crate::report::{Pretty, PrettyOptions, ReportError, Terminal};
-use crate::wire::ErrorKind;
 
 const A: &str = "src/a.ait.test.ts";
 const B: &str = "src/b.ait.test.ts";
@@ -88,6 +90,15 @@ fn interrupted() {
         .start(A, "two")
         .end(Exit::Interrupted, "interrupted");
     insta::assert_snapshot!(pretty(false, &events));
+}
+
+#[test]
+fn a_pass_after_a_retry_is_told() {
+    let flaky = |retries| TestResult { retries, errors: vec![error("first try")], ..passed() };
+    let script = Script::new(&[A]).file(A, &["one", "two"]).test(A, "one", flaky(1)).test(A, "two", flaky(2));
+    let text = pretty(false, &script.file_end(A, file_result(1.0)).end(Exit::Passed, ""));
+    assert!(text.contains("\n  ~ one  passed after 1 retry\n  ~ two  passed after 2 retries\n"), "{text}");
+    assert!(!text.contains("first try"), "{text}");
 }
 
 #[test]
