@@ -16,6 +16,7 @@ pub mod relay;
 pub mod report;
 pub mod run;
 pub mod secret;
+pub mod session;
 pub mod settings;
 pub mod totp;
 pub mod user_agent;

@@ -158,6 +158,26 @@ impl State {
         })
     }
 
+    /// A session exists from this event on, so that an end which comes before the reply to the attach is not missed.
+    fn note_attached(&mut self, event: &CdpEvent) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Info {
+            target_id: String,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Attached {
+            session_id: String,
+            target_info: Info,
+        }
+        if event.method == "Target.attachedToTarget"
+            && let Ok(attached) = event.parse::<Attached>()
+        {
+            self.session(&attached.session_id).target = Some(attached.target_info.target_id);
+        }
+    }
+
     fn close_session(&mut self, id: &str, reason: &CloseReason) {
         if let Some(session) = self.sessions.get_mut(id) {
             session.closing.close(reason.clone());
@@ -232,9 +252,10 @@ impl Shared {
 
     fn take_event(&self, method: String, params: Option<&RawValue>, session_id: Option<String>) {
         let session_id = session_id.unwrap_or_default();
-        let params: Arc<RawValue> = params.unwrap_or(RawValue::NULL).to_owned().into();
+        let params: Arc<RawValue> = params.map_or_else(no_params, RawValue::to_owned).into();
         let event = CdpEvent { method, params, lost_before: 0 };
         let mut state = self.state();
+        state.note_attached(&event);
         if let Some(session) = state.sessions.get_mut(&session_id) {
             session.listeners.retain(|listener| Arc::strong_count(listener) > 1);
             for listener in &session.listeners {
@@ -260,6 +281,10 @@ impl Shared {
             drop(pending.reply.send(Err(Failure::Closed(reason.clone()))));
         }
     }
+}
+
+fn no_params() -> Box<RawValue> {
+    serde_json::value::to_raw_value(&json!({})).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 /// Which session an event ends, and why.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -77,6 +78,10 @@ impl Relay {
         let hub = Arc::new(Hub::new(&options, gate, shutdown.clone())?);
         let app = Router::new().fallback(http::handle).with_state(Arc::clone(&hub));
         let server = tokio::spawn(async move {
+            let listener = listener.tap_io(|stream| {
+                // Small frames must not wait for each other; a socket that cannot be told so only is slower.
+                drop(stream.set_nodelay(true));
+            });
             let serve = axum::serve(listener, app).with_graceful_shutdown(shutdown.cancelled_owned());
             if let Err(error) = serve.await {
                 tracing::error!(%error, "the relay stopped listening");

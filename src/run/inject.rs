@@ -66,7 +66,6 @@ pub(super) async fn prepare(page: Page, globals: &[(String, Value)]) -> Result<L
         match inject(&page.session, &page, globals, &define, started).await {
             Ok(info) => {
                 let mut page = page;
-                page.info.url = crate::secret::SafeUrl::new(&info.url).to_string();
                 page.info.title.clone_from(&info.title);
                 return Ok(Live { channel: Channel::new(stream, info.doc), page });
             }

@@ -1,0 +1,75 @@
+//! The one place that assembles what opens a page: secret, relay and attach for a device, or a Chrome.
+
+use secrecy::ExposeSecret;
+
+use crate::assets;
+use crate::attach::{AttachError, AttachPresenter, DeviceOptions, DevicePages, LinkKind, PublicAddress};
+use crate::cdp::page::PageSource;
+use crate::chrome::{ChromeOptions, ChromePages, EndpointOptions, EndpointPages};
+use crate::event::TargetKind;
+use crate::relay::RelayOptions;
+use crate::secret::{SecretError, find_secret};
+use crate::settings::Settings;
+
+/// Why no page can be opened, before anything was started.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The secret of the one-time codes cannot be used.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The relay's public address or the scheme link cannot be used.
+    #[error(transparent)]
+    Attach(#[from] AttachError),
+}
+
+/// What opens the pages of a run.
+pub struct Pages {
+    /// Where they come from.
+    pub source: Box<dyn PageSource>,
+    /// What a person should know before it starts.
+    pub warnings: Vec<String>,
+}
+
+/// Assembles what the settings ask for. Starts nothing yet.
+///
+/// # Errors
+/// See [`SessionError`].
+pub fn pages(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pages, SessionError> {
+    let target = &settings.target;
+    let page_url = target.page_url.as_ref().map(|url| url.value.clone());
+    let source: Box<dyn PageSource> = match target.kind {
+        TargetKind::Device => return device(settings, presenter),
+        TargetKind::Chrome => Box::new(ChromePages::new(ChromeOptions {
+            browser: target.browser.as_ref().map(|browser| browser.value.clone()),
+            search_path: target.search_path.clone(),
+            no_sandbox: target.no_sandbox,
+            page_url,
+        })),
+        TargetKind::Endpoint => Box::new(EndpointPages::new(EndpointOptions {
+            endpoint: target.cdp_endpoint.as_ref().map(|url| url.value.clone()).unwrap_or_default(),
+            page_url,
+        })),
+    };
+    Ok(Pages { source, warnings: Vec::new() })
+}
+
+fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pages, SessionError> {
+    let attach = &settings.attach;
+    let given = attach.secret.as_ref().map(|secret| secret.expose_secret());
+    let found = find_secret(given, &settings.project_root.value)?;
+    let link = match &attach.scheme_url {
+        Some(url) => LinkKind::Scheme(url.expose_secret().to_owned()),
+        None => LinkKind::Hosted,
+    };
+    let public_address = attach.public_url.as_ref().map(|url| PublicAddress::new(&url.value)).transpose()?;
+    let source = DevicePages::new(DeviceOptions {
+        secret: found.secret,
+        agent: assets::AGENT,
+        link,
+        public_address,
+        listen: RelayOptions::LOOPBACK,
+        attach_timeout: attach.timeout.as_ref().map(|timeout| timeout.value),
+        presenter,
+    });
+    Ok(Pages { source: Box::new(source), warnings: found.warning.into_iter().collect() })
+}
