@@ -107,8 +107,10 @@ fn every_arrow_is_in_the_table() {
     let src = support::repo().join("src");
     let rooms = table(&fs_err::read_to_string(support::repo().join("ARCHITECTURE.md")).unwrap());
     let mut faults = Vec::new();
+    let mut seen = BTreeSet::new();
     for file in files(&src, &["rs"]) {
         let Some(room) = room_of(&src, &file) else { continue };
+        seen.insert(room.clone());
         let Some(row) = rooms.get(&room) else {
             faults.push(format!("{} belongs to no room of the table", file.display()));
             continue;
@@ -119,6 +121,7 @@ fn every_arrow_is_in_the_table() {
             }
         }
     }
+    faults.extend(rooms.keys().filter(|room| !seen.contains(*room)).map(|room| format!("`{room}` is nowhere in src/")));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 

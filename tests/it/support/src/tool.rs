@@ -140,6 +140,11 @@ impl Running {
         i32::try_from(self.child.id()).unwrap()
     }
 
+    /// The folder that is its `TMPDIR`.
+    pub fn scratch(&self) -> PathBuf {
+        self.temp.path().join("tmp")
+    }
+
     /// Everything it started that lives, itself included.
     pub fn processes(&self) -> Vec<Process> {
         procs::of_session(self.pid())

@@ -1,0 +1,173 @@
+//! The command line as a person meets it.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use support::tool::{Outcome, Tool};
+
+use crate::{EXE, tool};
+
+/// A project with one file that holds.
+fn project() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.ait.test.ts", "import { it } from 'vitest';\nit('holds', () => {});\n");
+    folder
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    fs_err::write(folder.join(name), text).unwrap();
+}
+
+fn run(folder: &Path, args: &[&str]) -> Outcome {
+    tool(folder).args(args).run()
+}
+
+/// Whether either stream says it.
+#[track_caller]
+fn says(outcome: &Outcome, words: &[&str]) {
+    for word in words {
+        let said = outcome.stdout.contains(word) || outcome.stderr.contains(word);
+        assert!(said, "{word:?} is said nowhere\n{}", outcome.transcript());
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_64_and_says_what_is_wrong() {
+    let project = project();
+    for (args, words) in [
+        (&["a.ait.test.ts", "--no-such-option"][..], &["--no-such-option"][..]),
+        (&["a.ait.test.ts", "--target", "toaster"], &["toaster", "chrome", "device"]),
+        (&["a.ait.test.ts", "--target", "chrome", "--cell-platform", "fridge"], &["fridge", "ios-pwa", "android"]),
+        (&["a.ait.test.ts", "--target", "chrome", "--timeout", "5000abc"], &["--timeout", "5000abc"]),
+        (&["a.ait.test.ts", "--target", "chrome", "--timeout", "-1"], &["--timeout"]),
+        (&["a.ait.test.ts", "--target", "chrome", "--global", "NAME=text"], &["--global", "NAME"]),
+    ] {
+        let outcome = run(project.path(), args);
+        assert_eq!(outcome.code, Some(64), "{args:?}\n{}", outcome.transcript());
+        says(&outcome, words);
+    }
+}
+
+#[test]
+fn a_variable_is_blamed_by_its_name() {
+    let project = project();
+    let outcome =
+        tool(project.path()).args(["a.ait.test.ts", "--target", "chrome"]).env("AIT_CELL_PLATFORM", "fridge").run();
+    outcome.expect_code(64);
+    says(&outcome, &["AIT_CELL_PLATFORM", "fridge"]);
+}
+
+#[test]
+fn help_and_version_need_nothing() {
+    let empty = tempfile::tempdir().unwrap();
+    let help = run(empty.path(), &["--help"]);
+    help.expect_code(0);
+    says(&help, &["--target", "--report-dir", "--timeout", "64", "143"]);
+    let version = run(empty.path(), &["--version"]);
+    version.expect_code(0);
+    says(&version, &[env!("CARGO_PKG_VERSION")]);
+}
+
+#[test]
+fn nothing_matched_is_4_and_names_every_argument() {
+    let project = project();
+    let none = run(project.path(), &["nowhere/*.ait.test.ts", "gone.ait.test.ts", "--target", "chrome"]);
+    none.expect_code(4);
+    says(&none, &["nowhere/*.ait.test.ts", "gone.ait.test.ts"]);
+
+    let one = run(project.path(), &["a.ait.test.ts", "nowhere/*.ait.test.ts", "--target", "chrome"]);
+    says(&one, &["nowhere/*.ait.test.ts", "1 passed"]);
+}
+
+#[test]
+fn no_test_is_never_green_unless_asked_for() {
+    let project = project();
+    write(project.path(), "empty.ait.test.ts", "");
+    let empty = run(project.path(), &["empty.ait.test.ts", "--target", "chrome"]);
+    empty.expect_code(4);
+    let asked = run(project.path(), &["empty.ait.test.ts", "--target", "chrome", "--pass-with-no-tests"]);
+    asked.expect_code(0);
+    let filtered = run(project.path(), &["a.ait.test.ts", "--target", "chrome", "-t", "no such title"]);
+    filtered.expect_code(4);
+}
+
+#[test]
+fn focus_is_refused_in_ci_unless_allowed() {
+    let project = project();
+    write(
+        project.path(),
+        "focus.ait.test.ts",
+        "import { it } from 'vitest';\nit.only('focused', () => {});\nit('other', () => {});\n",
+    );
+    let args = ["focus.ait.test.ts", "--target", "chrome"];
+    let here = run(project.path(), &args);
+    here.expect_code(0);
+    let in_ci = tool(project.path()).args(args).env("CI", "true").run();
+    in_ci.expect_code(1);
+    says(&in_ci, &["only", "--allow-only"]);
+    let allowed = tool(project.path()).args(args).args(["--allow-only"]).env("CI", "true").run();
+    allowed.expect_code(0);
+}
+
+#[test]
+fn bail_stops_after_the_first_failure() {
+    let project = project();
+    write(
+        project.path(),
+        "0.ait.test.ts",
+        "import { it } from 'vitest';\nit('fails', () => { throw new Error('no'); });\n",
+    );
+    let outcome = run(project.path(), &["*.ait.test.ts", "--target", "chrome", "--bail", "1"]);
+    outcome.expect_code(1);
+    says(&outcome, &["0 passed, 1 failed", "not run"]);
+}
+
+/// The built tool through a link, from another folder, into a pipe: always its summary.
+#[test]
+#[cfg(unix)]
+fn a_link_a_pipe_and_another_folder_change_nothing() {
+    let project = project();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = elsewhere.path().join("linked-tool");
+    std::os::unix::fs::symlink(EXE, &link).unwrap();
+
+    let file = project.path().join("a.ait.test.ts");
+    let linked =
+        Tool::new(&link, elsewhere.path()).args([file.as_os_str(), "--target".as_ref(), "chrome".as_ref()]).run();
+    linked.expect_code(0);
+    says(&linked, &["PASS ", "PASSED  1 passed in 1 file"]);
+
+    let mut child = Command::new(&link)
+        .args(["a.ait.test.ts", "--target", "chrome"])
+        .current_dir(project.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let piped = Command::new("cat").stdin(child.stdout.take().unwrap()).output().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let text = String::from_utf8(piped.stdout).unwrap();
+    assert!(text.contains("PASSED  1 passed in 1 file"), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colours into a pipe: {text:?}");
+}
+
+/// A reader that goes away ends the run quietly, and nothing is left behind.
+#[test]
+#[cfg(unix)]
+fn a_pipe_that_closes_is_no_crash() {
+    let project = project();
+    let mut child = Command::new(EXE)
+        .args(["a.ait.test.ts", "--target", "chrome"])
+        .current_dir(project.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!errors.contains("panicked"), "{errors}");
+    assert!(output.status.code().is_some(), "no signal ended it: {:?}\n{errors}", output.status);
+}

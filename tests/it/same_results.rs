@@ -1,0 +1,79 @@
+//! The sample suite in Chrome and over the relay, where a second Chrome plays the phone: one report.
+
+use serde_json::Value;
+use support::phone::Phone;
+use support::server::FixtureServer;
+use support::tool::{Outcome, Tool};
+
+use crate::attach_clock::link;
+use crate::tool;
+
+/// What a report says about the place and the time it was made; everything else must be the same.
+const OF_THE_PLACE: [&str; 7] = ["startedAt", "duration", "targetKind", "device", "engine", "userAgent", "pageUrl"];
+
+/// The suite promises at least so much, so that two empty reports are not taken for the same results.
+const MIN_FILES: u64 = 12;
+const MIN_TESTS: u64 = 80;
+
+fn sample(server: &FixtureServer, target: &str) -> Tool {
+    let tool = tool(&support::repo()).args([
+        "fixtures/sample/**/*.ait.test.ts",
+        "--target",
+        target,
+        "--cell-platform",
+        "mock",
+    ]);
+    let (report, url) = (tool.report_dir(), server.url());
+    tool.args(["--report-dir".as_ref(), report.as_os_str()])
+        .args(["--global".to_owned(), format!("__FIXTURE_URL__=\"{url}\"")])
+}
+
+/// The report without what belongs to the place; numbers of milliseconds and printed addresses of scripts go as well.
+fn comparable(outcome: &Outcome) -> Value {
+    let mut artifact = outcome.artifact();
+    strip(&mut artifact);
+    artifact
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            object.retain(|key, _| !OF_THE_PLACE.contains(&key.as_str()));
+            object.values_mut().for_each(strip);
+        }
+        Value::Array(array) => array.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+#[test]
+fn chrome_and_device_give_the_same_report() {
+    let server = FixtureServer::start();
+    let in_chrome = sample(&server, "chrome").run();
+    in_chrome.expect_code(0);
+
+    let mut running = sample(&server, "device").args(["--show-url", "--attach-timeout", "60s"]).start();
+    let link = running.wait_for("the attach link", link);
+    let phone = Phone::open(&link);
+    let on_device = running.wait();
+    drop(phone);
+    on_device.expect_code(0);
+
+    let (chrome, device) = (comparable(&in_chrome), comparable(&on_device));
+    assert!(chrome["totals"]["files"].as_u64().unwrap() >= MIN_FILES, "{}", chrome["totals"]);
+    assert!(chrome["totals"]["passed"].as_u64().unwrap() >= MIN_TESTS, "{}", chrome["totals"]);
+    assert_eq!(in_chrome.artifact()["targetKind"], "chrome");
+    assert_eq!(on_device.artifact()["targetKind"], "device");
+    for (ours, theirs) in chrome["files"].as_array().unwrap().iter().zip(device["files"].as_array().unwrap()) {
+        assert_eq!(ours, theirs, "{}", ours["file"]);
+    }
+    assert_eq!(chrome, device);
+    let captures = |outcome: &Outcome| {
+        let folder = outcome.report_dir().join(".ait-capture");
+        let mut names: Vec<_> = fs_err::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(captures(&in_chrome), captures(&on_device));
+    assert!(!captures(&in_chrome).is_empty(), "the suite leaves captures");
+}
