@@ -105,7 +105,7 @@ impl Channel {
             return Heard::Other;
         }
         // An app may call the binding too; what is not ours is not an error of the run.
-        let Ok(batch) = serde_json::from_str::<Batch>(&call.payload) else {
+        let Ok(batch) = Batch::parse(&call.payload) else {
             return Heard::Notice("the page sent a message that this version of the tool cannot read".into());
         };
         if batch.doc != self.doc {
