@@ -1,1 +1,37 @@
 //! The command line: what was typed, and what a person sees.
+//!
+//! - `args`: what may be typed (clap's types, used nowhere else).
+//! - `output`: where text goes: data to stdout, everything else to stderr.
+//! - `present`: shows the code by which a device attaches.
+//! - `signals`: Ctrl-C and its kin.
+//! - `log`: the log of `-v` and `--log-file`.
+//! - `run`: the subcommand that runs tests.
+
+mod args;
+mod log;
+mod output;
+mod present;
+mod run;
+mod signals;
+
+use std::ffi::OsString;
+
+use crate::exit::Exit;
+
+use args::{Parsed, parse};
+use output::{error, print};
+
+/// Does what the command line says. `args` begins with the name of the program.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
+    match parse(args) {
+        Ok(Parsed::Run(given)) => run::run(*given),
+        Ok(Parsed::Text(text)) => {
+            print(&text);
+            Exit::Passed
+        }
+        Err(message) => {
+            error(&message);
+            Exit::Usage
+        }
+    }
+}

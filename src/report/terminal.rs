@@ -1,11 +1,14 @@
 //! Stdout, shared between what a run reports, what a person is told, and a progress line.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::error::ReportError;
 
 /// How often the progress line moves of itself: often enough to be seen alive, too seldom to cost anything.
 const TICK: Duration = Duration::from_millis(100);
@@ -23,18 +26,29 @@ struct Inner {
 }
 
 impl Terminal {
-    /// The process's stdout. Without `color`, escapes are left out whoever wrote them. `progress` allows a line that
-    /// moves.
-    pub fn stdout(color: bool, progress: bool) -> Self {
-        let choice = if color { ColorChoice::Always } else { ColorChoice::Never };
+    /// The process's stdout. `progress` allows a line that moves.
+    pub fn stdout(progress: bool) -> Self {
         let bar = progress.then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());
             let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
             bar
         });
-        let out = io::BufWriter::new(AutoStream::new(io::stdout(), choice));
+        // Whoever writes decides on escapes; old consoles of Windows need them translated.
+        let out = io::BufWriter::new(AutoStream::new(io::stdout(), ColorChoice::Always));
         Self::new(Box::new(out), bar)
+    }
+
+    /// A file, which is emptied at once; its folder is made where it is missing.
+    pub fn to_file(path: &Path) -> Result<Self, ReportError> {
+        let create = || {
+            path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+            std::fs::File::create(path)
+        };
+        match create() {
+            Ok(file) => Ok(Self::to(Box::new(file))),
+            Err(reason) => Err(ReportError::File { path: path.to_path_buf(), reason }),
+        }
     }
 
     /// Anything else that takes text.

@@ -36,7 +36,12 @@ pub async fn execute(plan: Plan, mut pages: Box<dyn PageSource>, events: Events,
         failures_left,
         tally: Tally::default(),
     };
-    run.open().await;
+    for warning in &plan.warnings {
+        run.notice(NoticeLevel::Warning, warning.clone()).await;
+    }
+    if !plan.files.is_empty() {
+        run.open().await;
+    }
     for (index, file) in plan.files.iter().enumerate() {
         run.file(index, file).await;
     }

@@ -33,6 +33,8 @@ pub struct Plan {
     pub bail: Option<u32>,
     /// A run without a single test counts as passed.
     pub pass_with_no_tests: bool,
+    /// What was noticed while the run was prepared; said as warnings at its start.
+    pub warnings: Vec<String>,
 }
 
 impl Plan {

@@ -63,7 +63,9 @@ impl Tally {
 
     fn why_nothing_ran(&self) -> String {
         let skipped = self.counts.skipped + self.counts.todo;
-        if skipped > 0 {
+        if self.files_passed + self.files_failed == 0 {
+            "no test file was found".into()
+        } else if skipped > 0 {
             format!("no test ran: all {skipped} were skipped or are only planned")
         } else if self.files_empty > 0 {
             "no test ran: no file has a test".into()

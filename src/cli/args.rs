@@ -1,0 +1,326 @@
+//! What may be typed.
+//!
+//! `run` is the default subcommand: `devtools-test 'src/**/*.ait.test.ts'` and `devtools-test run '...'` are the same.
+//! The first word that is the name of a subcommand is one; a file of that name is `./run`.
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::exit::Exit;
+use crate::ident::PLATFORMS;
+use crate::settings::{FILE_NAME, Given};
+
+/// What was typed.
+pub(super) enum Parsed {
+    /// Run tests.
+    Run(Box<Given>),
+    /// Print this: help or version.
+    Text(String),
+}
+
+/// Run .ait.test.ts suites in a mini-app page on a phone, or in headless Chrome
+#[derive(Debug, Parser)]
+#[command(name = "devtools-test", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run tests (what happens without a subcommand, too)
+    Run(Box<RunArgs>),
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// Paths, folders and patterns of the test files; quote patterns [default: **/*.ait.test.* of the project]
+    #[arg(value_name = "FILES", help_heading = "Which tests")]
+    files: Vec<String>,
+    /// Also run *.manual.ait.test.* files, which need a person
+    #[arg(long, visible_alias = "manual-blocking", help_heading = "Which tests")]
+    manual: bool,
+    /// Only tests whose full title matches this regular expression (JavaScript's)
+    #[arg(short = 't', long, value_name = "REGEX", allow_hyphen_values = true, help_heading = "Which tests")]
+    test_name_pattern: Option<String>,
+    /// Stop after N failed tests (1 where N is left out, 0 for never)
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Which tests")]
+    bail: Option<String>,
+    /// Let tests use `only` [default: yes, but not in CI]
+    #[arg(long, help_heading = "Which tests")]
+    allow_only: bool,
+    /// A run without a single test is no failure
+    #[arg(long, help_heading = "Which tests")]
+    pass_with_no_tests: bool,
+    /// Folder of the project [default: that of the nearest package.json]
+    #[arg(long, value_name = "DIR", help_heading = "Which tests")]
+    project_root: Option<String>,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+struct PlaceArgs {
+    /// Where tests run: device (a page that attaches to us) or chrome (headless) [default: device]
+    #[arg(long, value_name = "KIND", help_heading = "Where tests run")]
+    target: Option<String>,
+    /// The Chrome to start: a path or a name [env: DEVTOOLS_TEST_BROWSER]
+    #[arg(long, value_name = "PATH", help_heading = "Where tests run")]
+    browser: Option<String>,
+    /// Start Chrome without its sandbox (as root this is the default)
+    #[arg(long, help_heading = "Where tests run")]
+    no_sandbox: bool,
+    /// A browser or WebView that somebody else started: its http or ws debugging address
+    #[arg(long, value_name = "URL", help_heading = "Where tests run")]
+    cdp_endpoint: Option<String>,
+    /// The page to test in [default: an empty page of our own]
+    #[arg(long, value_name = "URL", help_heading = "Where tests run")]
+    page_url: Option<String>,
+
+    /// The link that opens the page in its host app, to be completed with our address and shown as QR code
+    #[arg(long, value_name = "URL", help_heading = "How a device attaches")]
+    scheme_url: Option<String>,
+    /// The address by which a tunnel of yours reaches us
+    #[arg(long, value_name = "URL", help_heading = "How a device attaches")]
+    public_url: Option<String>,
+    /// How long to wait for a page [default: for ever; 2m in CI]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "How a device attaches")]
+    attach_timeout: Option<String>,
+    /// Show the attach link as text; whoever reads it can attach
+    #[arg(long, help_heading = "How a device attaches")]
+    show_url: bool,
+    /// Show the QR code also where stdout is no terminal
+    #[arg(long, help_heading = "How a device attaches")]
+    qr_stdout: bool,
+}
+
+#[derive(Debug, Args)]
+struct PageArgs {
+    /// SDK line of the cell, part of __AIT_CELL__ and of file names [env: AIT_CELL_SDK_LINE]
+    #[arg(long, value_name = "LINE", help_heading = "What tests find")]
+    cell_sdk_line: Option<String>,
+    #[arg(long, value_name = "NAME", help = platform_help(), help_heading = "What tests find")]
+    cell_platform: Option<String>,
+    /// A global of the page, for example 'API="https://example.com"'; may be given again
+    #[arg(long, value_name = "KEY=JSON", help_heading = "What tests find")]
+    global: Vec<String>,
+    /// A package whose imports become window.__sdk; may be given again [default: @apps-in-toss/web-framework]
+    #[arg(long, value_name = "NAME", help_heading = "What tests find")]
+    sdk_package: Vec<String>,
+    /// What the bundles must run on; may be given again [default: es2022, safari16]
+    #[arg(long, value_name = "ENGINE", help_heading = "What tests find")]
+    bundle_target: Vec<String>,
+}
+
+fn platform_help() -> String {
+    format!("Platform of the cell: {} [env: AIT_CELL_PLATFORM]", PLATFORMS.join(", "))
+}
+
+/// Durations: `5000` (ms), `500ms`, `60s`, `1m`.
+#[derive(Debug, Args)]
+struct LimitArgs {
+    /// One file, with everything that happens to it [default: 60s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Time limits (5000, 500ms, 60s, 1m)")]
+    timeout: Option<String>,
+    /// One test that sets no limit of its own [default: 15s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Time limits (5000, 500ms, 60s, 1m)")]
+    test_timeout: Option<String>,
+    /// One hook that sets no limit of its own [default: 30s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Time limits (5000, 500ms, 60s, 1m)")]
+    hook_timeout: Option<String>,
+    /// How long a page may answer nothing at all before it is given up [default: 15s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Time limits (5000, 500ms, 60s, 1m)")]
+    silence_timeout: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct OutputArgs {
+    /// pretty or json (one event a line), to stdout or to a file; may be given again [default: pretty]
+    #[arg(long, value_name = "NAME[=PATH]", help_heading = "Reports")]
+    reporter: Vec<String>,
+    /// Folder for the artifact <sdkLine>.<platform>.json and for what tests captured
+    #[arg(long, value_name = "DIR", help_heading = "Reports")]
+    report_dir: Option<String>,
+    /// auto, always or never; auto heeds NO_COLOR and FORCE_COLOR [default: auto]
+    #[arg(long, value_name = "WHEN", help_heading = "Reports")]
+    color: Option<String>,
+    /// Log to stderr what the tool does; -vv and -vvv say more
+    #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Reports")]
+    verbose: u8,
+    /// Log to a file instead
+    #[arg(long, value_name = "PATH", help_heading = "Reports")]
+    log_file: Option<String>,
+}
+
+/// Reads a command line; an error is the text for a person.
+pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, String> {
+    let command = Cli::command().after_help(after_help());
+    let command = command.mut_subcommand("run", |run| run.after_help(after_help()));
+    let parsed = command.try_get_matches_from(complete_bail(args)).and_then(|found| Cli::from_arg_matches(&found));
+    match parsed {
+        Ok(Cli { command: Some(Command::Run(run)), .. }) => Ok(Parsed::Run(Box::new((*run).into()))),
+        Ok(Cli { run, command: None }) => Ok(Parsed::Run(Box::new(run.into()))),
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            Ok(Parsed::Text(error.render().to_string()))
+        }
+        Err(error) => Err(error.render().to_string().trim_start_matches("error: ").trim_end().to_owned()),
+    }
+}
+
+/// Gives a `--bail` that stands alone its number, so that the word behind it stays what it is: `--bail src/a.ts`.
+fn complete_bail(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    let options = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+    for at in 0..options {
+        let followed_by_number = args.get(at + 1).and_then(|next| next.to_str()).is_some_and(|next| {
+            let digits = next.trim_start_matches('-');
+            !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
+        });
+        if args[at] == "--bail" && !followed_by_number {
+            args[at] = "--bail=1".into();
+        }
+    }
+    args
+}
+
+fn after_help() -> String {
+    let mut text = String::from("Exit codes:\n");
+    for exit in Exit::ALL {
+        text.push_str(&format!("  {:<4} {}\n", exit.code(), exit.meaning()));
+    }
+    text.push_str(&format!(
+        "\nOptions can also stand in {FILE_NAME} in the project (as `test-timeout = \"5s\"`). A flag goes over the \
+         environment,\nwhich goes over the file."
+    ));
+    text
+}
+
+impl From<RunArgs> for Given {
+    fn from(args: RunArgs) -> Self {
+        let RunArgs { place, page, limits, output, .. } = args;
+        // A switch that is not typed says nothing: the file may still turn it on.
+        let switch = |on: bool| on.then_some(true);
+        Given {
+            files: args.files,
+            manual: switch(args.manual),
+            test_name_pattern: args.test_name_pattern,
+            bail: args.bail,
+            allow_only: switch(args.allow_only),
+            pass_with_no_tests: switch(args.pass_with_no_tests),
+            project_root: args.project_root,
+            target: place.target,
+            browser: place.browser,
+            no_sandbox: switch(place.no_sandbox),
+            cdp_endpoint: place.cdp_endpoint,
+            page_url: place.page_url,
+            scheme_url: place.scheme_url,
+            public_url: place.public_url,
+            attach_timeout: place.attach_timeout,
+            show_url: place.show_url,
+            qr_stdout: place.qr_stdout,
+            cell_sdk_line: page.cell_sdk_line,
+            cell_platform: page.cell_platform,
+            global: page.global,
+            globals: serde_json::Map::new(),
+            sdk_package: page.sdk_package,
+            bundle_target: page.bundle_target,
+            timeout: limits.timeout,
+            test_timeout: limits.test_timeout,
+            hook_timeout: limits.hook_timeout,
+            silence_timeout: limits.silence_timeout,
+            reporter: output.reporter,
+            report_dir: output.report_dir,
+            color: output.color,
+            verbose: output.verbose,
+            log_file: output.log_file,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn given(line: &str) -> Given {
+        match parse(std::iter::once("devtools-test").chain(line.split_whitespace()).map(OsString::from)) {
+            Ok(Parsed::Run(given)) => *given,
+            Ok(Parsed::Text(text)) => panic!("{text}"),
+            Err(message) => panic!("{message}"),
+        }
+    }
+
+    fn text(line: &str) -> String {
+        match parse(std::iter::once("devtools-test").chain(line.split_whitespace()).map(OsString::from)) {
+            Ok(Parsed::Text(text)) | Err(text) => text,
+            Ok(Parsed::Run(given)) => panic!("{given:?}"),
+        }
+    }
+
+    #[test]
+    fn clap_finds_no_contradiction() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn run_is_the_default() {
+        assert_eq!(given("a.ts b.ts --target chrome").files, ["a.ts", "b.ts"]);
+        assert_eq!(given("run a.ts --target chrome").files, ["a.ts"]);
+        assert_eq!(given("./run").files, ["./run"]);
+        assert_eq!(given("-- run --bail").files, ["run", "--bail"]);
+        assert!(given("").files.is_empty());
+    }
+
+    #[test]
+    fn values_that_look_like_flags_reach_our_own_check() {
+        assert_eq!(given("--timeout -1").timeout.as_deref(), Some("-1"));
+        assert_eq!(given("-t -1").test_name_pattern.as_deref(), Some("-1"));
+        assert_eq!(given("--bail -1").bail.as_deref(), Some("-1"));
+    }
+
+    #[test]
+    fn bail_may_stand_alone() {
+        assert_eq!(given("--bail 3 a.ts").bail.as_deref(), Some("3"));
+        let alone = given("--bail a.ts");
+        assert_eq!((alone.bail.as_deref(), alone.files), (Some("1"), vec!["a.ts".to_owned()]));
+        assert_eq!(given("a.ts --bail").bail.as_deref(), Some("1"));
+        assert_eq!(given("--bail --target chrome").target.as_deref(), Some("chrome"));
+        assert_eq!(given("--bail=2").bail.as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn switches_that_are_not_typed_say_nothing() {
+        assert_eq!(given("").manual, None);
+        assert_eq!(given("--manual-blocking").manual, Some(true));
+        assert_eq!(given("-vv").verbose, 2);
+    }
+
+    #[test]
+    fn help_shows_every_exit_code_and_version_the_version() {
+        let help = text("--help");
+        for exit in Exit::ALL {
+            assert!(help.contains(&format!("  {:<4} {}", exit.code(), exit.meaning())), "{help}");
+        }
+        assert!(help.contains("ios-pwa") && help.contains("Time limits"), "{help}");
+        assert_eq!(text("--version"), format!("devtools-test {}\n", env!("CARGO_PKG_VERSION")));
+        assert!(text("run -h").contains("Exit codes"));
+    }
+
+    #[test]
+    fn a_mistake_is_named() {
+        let message = text("--reportr json");
+        assert!(message.starts_with("unexpected argument '--reportr' found"), "{message}");
+        assert!(message.contains("--reporter"), "{message}");
+    }
+}
