@@ -44,12 +44,17 @@ pub(super) struct Channel {
     doc: String,
     next_seq: u64,
     ready: VecDeque<Heard>,
+    scripts: VecDeque<debugger::ScriptParsed>,
 }
+
+/// How many scripts are remembered by number, newest last: a page that waits runs the one it was sent last, or one of
+/// its own app; an app that makes scripts without end must not fill the memory.
+const MAX_SCRIPTS: usize = 512;
 
 impl Channel {
     /// `doc` is the document's id as its runtime gave it.
     pub(super) fn new(stream: EventStream, doc: String) -> Self {
-        Self { stream, doc, next_seq: 0, ready: VecDeque::new() }
+        Self { stream, doc, next_seq: 0, ready: VecDeque::new(), scripts: VecDeque::new() }
     }
 
     /// The next thing; `None` when the session is over.
@@ -68,6 +73,11 @@ impl Channel {
         }
         let event = self.stream.try_next()?;
         Some(self.hear(event))
+    }
+
+    /// Where JavaScript stopped.
+    pub(super) fn frames_of(&self, paused: &debugger::Paused) -> Vec<PageFrame> {
+        paused.page_frames(|id| self.scripts.iter().rfind(|script| script.script_id == id).map(|s| s.url.clone()))
     }
 
     fn hear(&mut self, event: CdpEvent) -> Heard {
@@ -94,6 +104,15 @@ impl Channel {
             }),
             "Runtime.executionContextsCleared" => Heard::NewDocument,
             "Page.javascriptDialogOpening" => event.parse().map_or(Heard::Other, Heard::Dialog),
+            "Debugger.scriptParsed" => {
+                if let Ok(script) = event.parse() {
+                    self.scripts.push_back(script);
+                    if self.scripts.len() > MAX_SCRIPTS {
+                        self.scripts.pop_front();
+                    }
+                }
+                Heard::Other
+            }
             "Debugger.paused" => event.parse().map_or(Heard::Other, Heard::Paused),
             _ => Heard::Other,
         }

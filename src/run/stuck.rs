@@ -44,7 +44,7 @@ pub(super) async fn find_busy(live: &mut Live) -> Option<PageError> {
     let resumed = session.call::<Value>("Debugger.resume", json!({}), LAST_WORDS_WITHIN);
     // A page that does not stop even so is closed by whoever exchanges it.
     drop(tokio::join!(stopped, resumed));
-    Some(PageError { frames: paused.page_frames(), ..PageError::default() })
+    Some(PageError { frames: live.channel.frames_of(&paused), ..PageError::default() })
 }
 
 /// Tells the page that nobody wants to hear more of this run.
