@@ -1,17 +1,38 @@
 // Entry of the page runtime: installs the global `__ait`, once per document.
-import { RUNTIME_GLOBAL, type RuntimeInfo } from '../wire.ts';
+import { version } from '../../package.json';
+import { RUNTIME_GLOBAL, type RunRequest, type RuntimeInfo } from '../wire.ts';
+import { Emitter } from './emit.ts';
+import { Runs } from './run.ts';
+import { api } from './vitest.ts';
 
 function install(): void {
-  if (RUNTIME_GLOBAL in globalThis) return;
-  const doc = crypto.randomUUID();
-  const info = (): RuntimeInfo => ({
-    version: '0.1.0',
-    doc,
-    userAgent: navigator.userAgent,
-    url: location.href,
-    title: document.title,
-  });
-  Object.defineProperty(globalThis, RUNTIME_GLOBAL, { value: Object.freeze({ info }) });
+  const doc = randomId();
+  const emitter = new Emitter(doc);
+  const runs = new Runs(emitter);
+  const ait = {
+    vitest: api,
+    info: (): RuntimeInfo => ({
+      version,
+      doc,
+      userAgent: navigator.userAgent,
+      url: location.href,
+      title: document.title,
+    }),
+    run(request: RunRequest, load: () => Promise<void>): boolean {
+      runs.start(request, load);
+      return true;
+    },
+    abort: (run: number): void => runs.abort(run),
+    flush: (): void => emitter.flush(),
+  };
+  // Not to be seen, replaced or removed by a test that tidies up globals.
+  Object.defineProperty(globalThis, RUNTIME_GLOBAL, { value: Object.freeze(ait) });
 }
 
-install();
+/** `crypto.randomUUID` is only there in secure contexts; a page on a LAN address is none. */
+function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+if (!(RUNTIME_GLOBAL in globalThis)) install();

@@ -1,0 +1,88 @@
+// Everything the page tells the host leaves here: in batches, numbered, over the binding.
+import { type Batch, BINDING, type PageEvent } from '../wire.ts';
+import { afterTask, now } from './clock.ts';
+import { toJson } from './json.ts';
+import { FLUSH_MS, MAX_BATCH, MAX_WAITING } from './limits.ts';
+
+type Send = (text: string) => void;
+
+export class Emitter {
+  private events: string[] = [];
+  private size = 0;
+  /** Number of the first event that waits. */
+  private seq = 0;
+  private scheduled = false;
+  private flushed = now();
+  private send: Send | undefined;
+
+  constructor(readonly doc: Batch['doc']) {}
+
+  /** Queues an event; it leaves when the page comes to rest, and at the latest `FLUSH_MS` after the last batch. */
+  emit(event: PageEvent): void {
+    const text = toJson(event);
+    this.events.push(text);
+    this.size += text.length;
+    if (this.size > MAX_WAITING) this.drop();
+    if (now() - this.flushed >= FLUSH_MS) this.flush();
+    else this.schedule();
+  }
+
+  /** Sends what waits, now. When it returns, the events have left the page's own hands. */
+  flush(): void {
+    this.flushed = now();
+    const send = this.binding();
+    if (!send) return;
+    let batch: string[] = [];
+    let size = 0;
+    const events = this.events;
+    this.events = [];
+    this.size = 0;
+    for (const event of events) {
+      if (batch.length && size + event.length > MAX_BATCH) {
+        this.call(send, batch);
+        batch = [];
+        size = 0;
+      }
+      batch.push(event);
+      size += event.length;
+    }
+    if (batch.length) this.call(send, batch);
+  }
+
+  private call(send: Send, batch: string[]): void {
+    const text = `{"doc":${JSON.stringify(this.doc)},"seq":${this.seq},"events":[${batch.join(',')}]}`;
+    // The number moves on whatever happens: the host sees a lost batch by the gap.
+    this.seq += batch.length;
+    try {
+      send(text);
+    } catch {
+      this.send = undefined;
+    }
+  }
+
+  /** The binding as it was first seen: a page that takes it away later changes nothing. */
+  private binding(): Send | undefined {
+    if (!this.send) {
+      const found = (globalThis as Record<string, unknown>)[BINDING];
+      if (typeof found === 'function') this.send = found as Send;
+    }
+    return this.send;
+  }
+
+  private schedule(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    afterTask(() => {
+      this.scheduled = false;
+      this.flush();
+    });
+  }
+
+  /** Nobody listens: the oldest events go, and the number of the first that is left tells how many. */
+  private drop(): void {
+    while (this.size > MAX_WAITING / 2 && this.events.length > 1) {
+      this.size -= (this.events.shift() as string).length;
+      this.seq++;
+    }
+  }
+}

@@ -1,0 +1,152 @@
+// Runs of files, one after another: turns what the adapter tells into events, and knows what is running.
+import type { PageEvent, RunRequest } from '../wire.ts';
+import { nextTask, now } from './clock.ts';
+import type { Emitter } from './emit.ts';
+import { describeError } from './errors.ts';
+import { MAX_SHORT } from './limits.ts';
+import { bounded } from './text.ts';
+import { watchUncaught } from './uncaught.ts';
+import { type Reporter, runFile } from './vitest.ts';
+
+const ONLY_REFUSED =
+  'This file uses `.only`, which hides its other tests. Remove it, or permit it with --allow-only. No test of the file was run.';
+
+/** V8 and JavaScriptCore both have it; the standard does not. */
+const engine = Error as ErrorConstructor & { stackTraceLimit?: number };
+/** As Vitest's workers set it: the frame of the test must not fall off behind those of helpers. */
+const STACK_FRAMES = 100;
+
+export class Runs {
+  private current: Run | undefined;
+  private readonly watch: () => void;
+
+  constructor(private readonly emitter: Emitter) {
+    this.watch = watchUncaught(
+      (origin, error) => this.uncaught({ type: 'uncaught', origin, error }),
+      (message) => emitter.emit({ type: 'notice', ...this.where(), message: bounded(message, MAX_SHORT) }),
+    );
+    this.watch();
+  }
+
+  /** Starts a file and returns at once. */
+  start(request: RunRequest, load: () => Promise<void>): void {
+    if (this.current) throw new Error(`run ${this.current.request.run} has not ended yet`);
+    const run = new Run(request, load, this.emitter, this.watch);
+    this.current = run;
+    run.execute().then(() => {
+      if (this.current === run) this.current = undefined;
+    });
+  }
+
+  /** Forgets a run: nothing more is emitted for it, whatever its code still does. */
+  abort(id: number): void {
+    if (this.current?.request.run !== id) return;
+    this.current.dead = true;
+    this.current = undefined;
+  }
+
+  private uncaught(event: PageEvent & { type: 'uncaught' }): void {
+    this.emitter.emit({ ...event, ...this.where() });
+  }
+
+  private where(): { run?: number; test?: number } {
+    if (!this.current) return {};
+    const run = this.current.request.run;
+    const test = this.current.running.at(-1);
+    return test === undefined ? { run } : { run, test };
+  }
+}
+
+class Run {
+  dead = false;
+  /** Tests that have started and not ended, oldest first. */
+  running: number[] = [];
+  private started = 0;
+  private readonly run: number;
+  private loadError: ReturnType<typeof describeError> | undefined;
+
+  constructor(
+    readonly request: RunRequest,
+    private readonly load: () => Promise<void>,
+    private readonly emitter: Emitter,
+    private readonly watch: () => void,
+  ) {
+    this.run = request.run;
+  }
+
+  async execute(): Promise<void> {
+    this.started = now();
+    const limit = engine.stackTraceLimit;
+    try {
+      const wanted = filterOf(this.request);
+      engine.stackTraceLimit = STACK_FRAMES;
+      await runFile({
+        ...this.request,
+        wanted,
+        onlyRefused: this.request.allowOnly ? undefined : ONLY_REFUSED,
+        load: this.loadFile,
+        reporter: this.reporter,
+      });
+    } catch (error) {
+      this.loadError ??= describeError(error);
+    } finally {
+      if (limit !== undefined) engine.stackTraceLimit = limit;
+    }
+    // Rejections that nobody handled are told in a task of their own.
+    await nextTask();
+    await nextTask();
+    const end = { type: 'fileEnd', run: this.run, ms: now() - this.started } as const;
+    this.emit(this.loadError ? { ...end, loadError: this.loadError } : end);
+    this.emitter.flush();
+  }
+
+  private readonly loadFile = async (): Promise<void> => {
+    this.emit({ type: 'phase', run: this.run, phase: 'load' });
+    this.emitter.flush();
+    await this.load();
+  };
+
+  private readonly reporter: Reporter = {
+    collected: (tests, only) => this.emit({ type: 'collected', run: this.run, tests, only }),
+    testStart: (test, attempt, limit) => {
+      if (!this.running.includes(test)) this.running.push(test);
+      this.watch();
+      this.emit({ type: 'testStart', run: this.run, test, attempt, limit });
+      // It must have left the page before the test can loop for ever.
+      this.emitter.flush();
+    },
+    testEnd: (test, { state, ms, errors, note, retries }) => {
+      this.running = this.running.filter((other) => other !== test);
+      this.emit({
+        type: 'testEnd',
+        run: this.run,
+        test,
+        state,
+        ms,
+        ...(errors.length && { errors }),
+        ...(note !== undefined && { note }),
+        ...(retries && { retries }),
+      });
+    },
+    hook: (phase, suite) => {
+      this.emit({ type: 'phase', run: this.run, phase, suite });
+      this.emitter.flush();
+    },
+    suiteError: (suite, error) => this.emit({ type: 'suiteError', run: this.run, suite, error }),
+    loadError: (error) => {
+      this.loadError = error;
+    },
+    notice: (message) => this.emit({ type: 'notice', run: this.run, message }),
+  };
+
+  private emit(event: PageEvent): void {
+    if (!this.dead) this.emitter.emit(event);
+  }
+}
+
+function filterOf({ namePattern, skipBefore }: RunRequest): (title: string, index: number) => boolean {
+  if (namePattern === undefined) return (_, index) => index >= skipBefore;
+  const pattern = new RegExp(namePattern);
+  // Vitest 5 joins titles with ` > `, Vitest 4 with a space; a pattern written for either one is meant.
+  return (title, index) => index >= skipBefore && (pattern.test(title) || pattern.test(title.replaceAll(' > ', ' ')));
+}
