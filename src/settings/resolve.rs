@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bundler::{DEFAULT_SDK_PACKAGE, DEFAULT_TARGET};
+
 use crate::event::TargetKind;
 use crate::ident::Cell;
 
@@ -17,10 +19,6 @@ use super::{cell, globals, look, pattern, reporters};
 
 /// The files of a run that was given none.
 const DEFAULT_PATTERNS: [&str; 1] = ["**/*.ait.test.{ts,tsx,js,jsx,mts,mjs}"];
-/// The SDK of the apps this tool was made for.
-const DEFAULT_SDK_PACKAGE: &str = "@apps-in-toss/web-framework";
-/// iOS 16 is the oldest WebView in the field; ES2022 is what it understands.
-const DEFAULT_BUNDLE_TARGETS: [&str; 2] = ["es2022", "safari16"];
 /// A file of a hundred bridge calls of half a second each just fits.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// As Vitest in a browser; a bridge call that shows native UI takes seconds.
@@ -121,7 +119,7 @@ impl Sources<'_> {
     fn bundle_targets(&self) -> Result<Sourced<Vec<String>>, SettingsError> {
         let given = self.list("--bundle-target", |given| &given.bundle_target);
         let Some(source) = given.first().map(|first| first.source.clone()) else {
-            return Ok(Sourced::default_of(DEFAULT_BUNDLE_TARGETS.map(String::from).to_vec()));
+            return Ok(Sourced::default_of(DEFAULT_TARGET.map(String::from).to_vec()));
         };
         let mut value = Vec::new();
         for text in given {

@@ -63,18 +63,18 @@ fn failed_lines(out: &mut String, file: &FileFold, failures: &Failures) {
     }
 }
 
-/// `1 failed (1 unsupported), 2 passed, 1 skipped, 1 todo`; what is zero is left out.
+/// `2 passed, 1 failed (1 unsupported), 1 skipped, 1 todo`; what is zero is left out.
 pub(super) fn counts(counts: Counts, paint: Paint) -> String {
     let unsupported = match counts.unsupported {
         0 => String::new(),
         n => format!(" ({n} unsupported)"),
     };
     let parts = [
-        (counts.failed, paint.red(format!("{} failed{unsupported}", counts.failed))),
         (counts.passed, paint.green(format!("{} passed", counts.passed))),
+        (counts.failed, paint.red(format!("{} failed{unsupported}", counts.failed))),
         (counts.skipped, paint.yellow(format!("{} skipped", counts.skipped))),
         (counts.todo, paint.yellow(format!("{} todo", counts.todo))),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(_, text)| text).collect();
-    if parts.is_empty() { "0 tests".into() } else { parts.join(", ") }
+    parts.join(", ")
 }

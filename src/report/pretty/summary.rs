@@ -85,7 +85,15 @@ pub(super) fn last_line(fold: &Fold, problems: &[ReportError], failures: &Failur
         Some(Exit::Terminated) => paint.yellow("TERMINATED"),
         None => paint.red("CUT OFF"),
     };
-    let tests = counts(result.map_or(fold.counts, |result| result.counts), paint);
+    let tests = result.map_or(fold.counts, |result| result.counts);
+    let none_passed = if tests.passed > 0 {
+        ""
+    } else if tests.total() > 0 {
+        "0 passed, "
+    } else {
+        "0 passed"
+    };
+    let tests = format!("{none_passed}{}", counts(tests, paint));
     let ms = result.map_or(0.0, |result| result.duration_ms);
     let mut out = format!("{label}  {tests} in {}, {}", files(fold, result), duration(ms));
     let reason = result.map_or("the run ended without a result", |result| result.reason.as_str());
