@@ -10,6 +10,14 @@ const root = dirname(fileURLToPath(import.meta.url));
 const out = resolve(process.argv[2] ?? 'dist');
 mkdirSync(out, { recursive: true });
 
+/** The runtime is evaluated once in a document; evaluating it again says what is there. */
+const ONCE = {
+  runtime: {
+    banner: { js: 'globalThis.__ait || (() => {' },
+    footer: { js: '})(); globalThis.__ait.info();\n//# sourceURL=ait-runtime://runtime.js' },
+  },
+};
+
 const names = readdirSync(join(root, 'src'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && existsSync(join(root, 'src', entry.name, 'index.ts')))
   .map((entry) => entry.name);
@@ -29,6 +37,7 @@ await Promise.all(
       plugins: pagePlugins,
       // Stack frames of our own scripts are told apart from the user's by this address, however the script came in.
       footer: { js: `//# sourceURL=ait-${name}://${name}.js` },
+      ...ONCE[name],
     }),
   ),
 );

@@ -24,7 +24,8 @@ function bundleRuntime() {
 
 /** The text of the async function around one test file: `source` is a path, or `{ code }`. */
 async function bundleTest(source) {
-  const from = source.code === undefined ? { entryPoints: [source] } : { stdin: { contents: source.code, loader: 'ts' } };
+  const from =
+    source.code === undefined ? { entryPoints: [source] } : { stdin: { contents: source.code, loader: 'ts' } };
   const result = await build({
     ...from,
     bundle: true,
@@ -39,7 +40,9 @@ async function bundleTest(source) {
         name: 'vitest',
         setup({ onResolve, onLoad }) {
           onResolve({ filter: /^vitest$/ }, () => ({ path: 'vitest', namespace: 'vitest' }));
-          onLoad({ filter: /./, namespace: 'vitest' }, () => ({ contents: 'module.exports = globalThis.__ait.vitest' }));
+          onLoad({ filter: /./, namespace: 'vitest' }, () => ({
+            contents: 'module.exports = globalThis.__ait.vitest',
+          }));
         },
       },
     ],

@@ -31,7 +31,10 @@ for (const [name, verdict] of Object.entries(expected)) {
     }
     if (verdict.fileError) assert.match(result.loadError?.message ?? '', /^No test suite found in file /);
     else assert.equal(result.loadError, undefined);
-    const seen = result.tests.map(({ path }, test) => ({ path, state: result.results.find((r) => r.test === test)?.state }));
+    const seen = result.tests.map(({ path }, test) => ({
+      path,
+      state: result.results.find((r) => r.test === test)?.state,
+    }));
     assert.deepEqual(seen, verdict.tests);
     const red =
       seen.some(({ state }) => state === 'failed') ||

@@ -1,6 +1,6 @@
 // Everything the page tells the host leaves here: in batches, numbered, over the binding.
 import { type Batch, BINDING, type PageEvent } from '../wire.ts';
-import { afterTask, now } from './clock.ts';
+import { after, now } from './clock.ts';
 import { toJson } from './json.ts';
 import { FLUSH_MS, MAX_BATCH, MAX_WAITING } from './limits.ts';
 
@@ -17,14 +17,21 @@ export class Emitter {
 
   constructor(readonly doc: Batch['doc']) {}
 
-  /** Queues an event; it leaves when the page comes to rest, and at the latest `FLUSH_MS` after the last batch. */
+  /** Queues an event; it leaves with the next one that cannot wait, and at the latest after `FLUSH_MS`. */
   emit(event: PageEvent): void {
     const text = toJson(event);
     this.events.push(text);
     this.size += text.length;
     if (this.size > MAX_WAITING) this.drop();
+    // A page that never comes to rest runs no timer.
     if (now() - this.flushed >= FLUSH_MS) this.flush();
     else this.schedule();
+  }
+
+  /** Emits an event that must have left the page before anything else happens there. */
+  emitNow(event: PageEvent): void {
+    this.emit(event);
+    this.flush();
   }
 
   /** Sends what waits, now. When it returns, the events have left the page's own hands. */
@@ -72,7 +79,7 @@ export class Emitter {
   private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
-    afterTask(() => {
+    after(FLUSH_MS, () => {
       this.scheduled = false;
       this.flush();
     });

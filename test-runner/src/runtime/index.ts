@@ -1,4 +1,4 @@
-// Entry of the page runtime: installs the global `__ait`, once per document.
+// Entry of the page runtime: installs the global `__ait`, once per document (`build.mjs` sees to that).
 import { version } from '../../package.json';
 import { RUNTIME_GLOBAL, type RunRequest, type RuntimeInfo } from '../wire.ts';
 import { Emitter } from './emit.ts';
@@ -35,4 +35,4 @@ function randomId(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-if (!(RUNTIME_GLOBAL in globalThis)) install();
+install();

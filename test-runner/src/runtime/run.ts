@@ -1,10 +1,11 @@
 // Runs of files, one after another: turns what the adapter tells into events, and knows what is running.
 import type { PageEvent, RunRequest } from '../wire.ts';
-import { nextTask, now } from './clock.ts';
+import { now } from './clock.ts';
 import type { Emitter } from './emit.ts';
 import { describeError } from './errors.ts';
 import { MAX_SHORT } from './limits.ts';
 import { bounded } from './text.ts';
+import { Turns } from './turns.ts';
 import { watchUncaught } from './uncaught.ts';
 import { type Reporter, runFile } from './vitest.ts';
 
@@ -46,13 +47,15 @@ export class Runs {
   }
 
   private uncaught(event: PageEvent & { type: 'uncaught' }): void {
-    this.emitter.emit({ ...event, ...this.where() });
+    this.emitter.emitNow({ ...event, ...this.where() });
   }
 
   private where(): { run?: number; test?: number } {
     if (!this.current) return {};
     const run = this.current.request.run;
-    const test = this.current.running.at(-1);
+    const { running, turns } = this.current;
+    // Of several tests since the last turn, or at the same time, any one may have left this behind.
+    const test = running.length > 1 || turns.several ? undefined : running[0];
     return test === undefined ? { run } : { run, test };
   }
 }
@@ -61,6 +64,7 @@ class Run {
   dead = false;
   /** Tests that have started and not ended, oldest first. */
   running: number[] = [];
+  readonly turns = new Turns();
   private started = 0;
   private readonly run: number;
   private loadError: ReturnType<typeof describeError> | undefined;
@@ -92,17 +96,13 @@ class Run {
     } finally {
       if (limit !== undefined) engine.stackTraceLimit = limit;
     }
-    // Rejections that nobody handled are told in a task of their own.
-    await nextTask();
-    await nextTask();
+    await this.turns.take();
     const end = { type: 'fileEnd', run: this.run, ms: now() - this.started } as const;
-    this.emit(this.loadError ? { ...end, loadError: this.loadError } : end);
-    this.emitter.flush();
+    this.emitNow(this.loadError ? { ...end, loadError: this.loadError } : end);
   }
 
   private readonly loadFile = async (): Promise<void> => {
-    this.emit({ type: 'phase', run: this.run, phase: 'load' });
-    this.emitter.flush();
+    this.emitNow({ type: 'phase', run: this.run, phase: 'load' });
     await this.load();
   };
 
@@ -110,11 +110,12 @@ class Run {
     collected: (tests, only) => this.emit({ type: 'collected', run: this.run, tests, only }),
     testStart: (test, attempt, limit) => {
       if (!this.running.includes(test)) this.running.push(test);
+      this.turns.started(test);
       this.watch();
-      this.emit({ type: 'testStart', run: this.run, test, attempt, limit });
       // It must have left the page before the test can loop for ever.
-      this.emitter.flush();
+      this.emitNow({ type: 'testStart', run: this.run, test, attempt, limit });
     },
+    turn: () => this.turns.afterTest(),
     testEnd: (test, { state, ms, errors, note, retries }) => {
       this.running = this.running.filter((other) => other !== test);
       this.emit({
@@ -128,10 +129,7 @@ class Run {
         ...(retries && { retries }),
       });
     },
-    hook: (phase, suite) => {
-      this.emit({ type: 'phase', run: this.run, phase, suite });
-      this.emitter.flush();
-    },
+    hook: (phase, suite) => this.emitNow({ type: 'phase', run: this.run, phase, suite }),
     suiteError: (suite, error) => this.emit({ type: 'suiteError', run: this.run, suite, error }),
     loadError: (error) => {
       this.loadError = error;
@@ -141,6 +139,10 @@ class Run {
 
   private emit(event: PageEvent): void {
     if (!this.dead) this.emitter.emit(event);
+  }
+
+  private emitNow(event: PageEvent): void {
+    if (!this.dead) this.emitter.emitNow(event);
   }
 }
 

@@ -18,8 +18,11 @@ export function watchUncaught(onUncaught: OnUncaught, onNotice: (message: string
     const unawaited = read(event.reason, 'name') === 'AssertionError';
     onUncaught(unawaited ? 'unawaited' : 'rejection', describeError(event.reason));
   };
+  let root: Element | null | undefined;
   return () => {
-    // Adding the same listener twice adds it once.
+    // `document.open()` leaves another root element behind. Adding the same listener twice adds it once.
+    if (root === document.documentElement) return;
+    root = document.documentElement;
     window.addEventListener('error', onError, true);
     window.addEventListener('unhandledrejection', onRejection, true);
   };

@@ -4,7 +4,6 @@
 import * as vitest from 'vitest';
 import { setSafeTimers, startTests } from 'vitest/internal/browser';
 import type { CollectedTest, PageError, TestMode, TestState } from '../wire.ts';
-import { nextTask } from './clock.ts';
 import { describeError, fromHook } from './errors.ts';
 import { MAX_ERRORS, MAX_SHORT, MAX_TITLE } from './limits.ts';
 import { bounded } from './text.ts';
@@ -22,6 +21,8 @@ export interface Verdict {
 export interface Reporter {
   collected(tests: CollectedTest[], only: boolean): void;
   testStart(test: number, attempt: number, limit: number): void;
+  /** A test's own code is over; what it returns is awaited before the test counts as ended. */
+  turn(): Promise<void> | undefined;
   testEnd(test: number, verdict: Verdict): void;
   hook(phase: 'beforeAll' | 'afterAll', suite: string[]): void;
   suiteError(suite: string[], error: PageError): void;
@@ -153,9 +154,8 @@ class PageRunner extends Base {
   private async test(task: Task, body: Body): Promise<void> {
     await body();
     if (!this.left.has(task)) return;
-    // Two turns: rejections that nobody handles are told after the turn in which the test ended.
-    await nextTask();
-    await nextTask();
+    const turn = this.run.reporter.turn();
+    if (turn) await turn;
     this.end(task);
   }
 
