@@ -23,6 +23,7 @@ struct Inner {
     out: Box<dyn Write + Send>,
     closed: bool,
     bar: Option<ProgressBar>,
+    ticking: bool,
 }
 
 impl Terminal {
@@ -57,7 +58,7 @@ impl Terminal {
     }
 
     fn new(out: Box<dyn Write + Send>, bar: Option<ProgressBar>) -> Self {
-        Self { inner: Arc::new(Mutex::new(Inner { out, closed: false, bar })) }
+        Self { inner: Arc::new(Mutex::new(Inner { out, closed: false, bar, ticking: false })) }
     }
 
     /// Writes text, which brings its own line breaks.
@@ -76,9 +77,13 @@ impl Terminal {
 
     /// Says what is going on, where there is a progress line.
     pub fn set_progress(&self, text: String) {
-        if let Some(bar) = &self.lock().bar {
-            bar.enable_steady_tick(TICK);
+        let inner = &mut *self.lock();
+        if let Some(bar) = &inner.bar {
             bar.set_message(text);
+            // Starts a thread, so once is enough; and not before there is something to say.
+            if !std::mem::replace(&mut inner.ticking, true) {
+                bar.enable_steady_tick(TICK);
+            }
         }
     }
 
