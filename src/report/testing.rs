@@ -151,7 +151,7 @@ pub(super) fn assertion() -> TestError {
         actual: Some("1".into()),
         frames: vec![at("", 3), at("helper", 20)],
         code_frame: Some(
-            "  2 | test('adds', () => {\n  3 |   expect(1).toBe(2);\n    |             ^\n  4 | });".into(),
+            " --> src/a.ait.test.ts:3:15\n  2 | test('adds', () => {\n  3 |   expect(1).toBe(2);\n    |             ^\n  4 | });".into(),
         ),
         ..TestError::default()
     }

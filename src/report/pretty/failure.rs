@@ -95,9 +95,11 @@ impl Failures {
     }
 
     fn code_frame(&self, out: &mut String, error: &TestError) {
-        if let Some(code) = &error.code_frame {
-            indent(out, &block(&clip(code, FRAME_LINES, TEXT_CHARS)), |text| text.to_owned());
-        }
+        let Some(code) = &error.code_frame else { return };
+        // Its heading repeats the place, which stands above, where it can be clicked.
+        let has_heading = !error.frames.is_empty() && code.trim_start().starts_with("-->");
+        let code = if has_heading { code.split_once('\n').map_or("", |(_, rest)| rest) } else { code };
+        indent(out, &block(&clip(code, FRAME_LINES, TEXT_CHARS)), |text| text.to_owned());
     }
 }
 
