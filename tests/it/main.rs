@@ -3,5 +3,25 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where it stopped")]
 
 mod architecture;
+mod attach_clock;
 mod chrome;
+mod cli;
+mod documents;
+mod endpoint;
+mod lost_pages;
 mod relay;
+mod same_results;
+mod signals;
+mod vitest_micro;
+
+use std::path::Path;
+
+use support::tool::Tool;
+
+/// The built tool.
+const EXE: &str = env!("CARGO_BIN_EXE_devtools-test");
+
+/// The built tool, about to be run in a folder.
+fn tool(folder: &Path) -> Tool {
+    Tool::new(EXE, folder)
+}
