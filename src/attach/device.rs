@@ -168,7 +168,7 @@ impl DevicePages {
                 },
                 Action::Tell(stage, message) => tell(events, stage, &message).await,
                 Action::GiveUp(what) => {
-                    let message = format!("No page attached in time. {what}");
+                    let message = format!("No page attached in time (--attach-timeout). {what}");
                     return Some(PageUnavailable { message });
                 }
             }

@@ -93,7 +93,8 @@ impl SourceMaps {
         if frame.url.is_empty() || OWN_SCRIPTS.iter().any(|scheme| frame.url.starts_with(scheme)) {
             return None;
         }
-        let function = frame.function.clone();
+        // V8 calls a function without a name `eval` where the script was handed to `eval`.
+        let function = if frame.function == "eval" { String::new() } else { frame.function.clone() };
         let Some(bundle) = self.bundle(&frame.url) else {
             let location = Location { file: frame.url.clone(), line: frame.line, column: frame.column };
             return Some((Frame { function, location }, false));

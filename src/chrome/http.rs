@@ -10,12 +10,14 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// `/json/list` of a browser with hundreds of tabs is some 100 KiB.
 const MAX_ANSWER: u64 = 4 << 20;
 
-/// Fetches `path`. HTTP/1.0 on purpose: the answer is never chunked and ends with the connection.
+/// Fetches `path`. Not with HTTP/1.0, which Chrome drops without an answer; DevTools endpoints announce a length and do
+/// not send in chunks.
 ///
 /// # Errors
 /// In words: it failed, took too long, or the status is not 200.
 pub(super) async fn get(mut stream: TcpStream, authority: &str, path: &str) -> Result<String, String> {
-    let request = format!("GET {path} HTTP/1.0\r\nHost: {authority}\r\nAccept: application/json\r\n\r\n");
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nAccept: application/json\r\nConnection: close\r\n\r\n");
     let exchange = async {
         stream.write_all(request.as_bytes()).await?;
         let mut answer = Vec::new();

@@ -15,7 +15,7 @@ pub(super) struct ProcessId {
 impl ProcessId {
     /// The process that has this pid now.
     pub(super) fn of(pid: u32) -> Self {
-        Self { pid, started: start_time(pid).unwrap_or_default() }
+        Self { pid, started: stat(pid).map(|stat| stat.started).unwrap_or_default() }
     }
 
     /// Reads what `Display` wrote.
@@ -25,10 +25,11 @@ impl ProcessId {
         Some(Self { pid, started: words.next().unwrap_or_default().to_owned() })
     }
 
-    /// Whether this very process still runs.
+    /// Whether this very process still runs. One that ended but was not yet reaped does not.
     pub(super) fn is_running(&self) -> bool {
         let exists = pid_of(self.pid).is_some_and(|pid| test_kill_process(pid).is_ok());
-        exists && start_time(self.pid).is_none_or(|now| now == self.started)
+        let same = stat(self.pid).is_none_or(|stat| stat.started == self.started && !stat.ended);
+        exists && same
     }
 }
 
@@ -50,11 +51,21 @@ fn pid_of(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
+/// What `/proc` says of a process.
+struct Stat {
+    /// Clock ticks after boot.
+    started: String,
+    /// A zombie, or just going.
+    ended: bool,
+}
+
 /// proc(5): the second field is the name in parentheses and may hold anything, so fields are counted behind its end.
-fn start_time(pid: u32) -> Option<String> {
+fn stat(pid: u32) -> Option<Stat> {
     let stat = fs_err::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let behind_name = &stat[stat.rfind(')')? + 1..];
-    behind_name.split_whitespace().nth(19).map(str::to_owned)
+    let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace();
+    let ended = matches!(fields.next()?, "Z" | "X");
+    let started = fields.nth(18)?.to_owned();
+    Some(Stat { started, ended })
 }
 
 #[cfg(test)]
