@@ -95,16 +95,28 @@ fn a_browser_that_dies_ends_every_wait() {
     let outcome = running.wait();
     assert!(outcome.took < Duration::from_secs(30), "{:?}", outcome.took);
     assert_eq!(outcome.left_behind, [], "{}", outcome.transcript());
-    // Another browser may be started for the rest; either way nothing is lost from the count.
     let artifact = outcome.artifact();
-    let totals = &artifact["totals"];
+    assert_eq!(outcome.code, Some(1), "{artifact:#}");
     assert_eq!(artifact["files"][0]["tests"][0]["status"], "pass", "{artifact:#}");
     assert_eq!(artifact["files"][0]["tests"][1]["status"], "fail", "{artifact:#}");
+    assert_eq!(artifact["totals"]["filesNotRun"], 2, "{artifact:#}");
     let error = error_of(&outcome, 0, 1);
     assert!(error.contains("browser"), "{error}");
-    match outcome.code {
-        Some(1) => assert_eq!((&totals["passed"], &totals["failed"]), (&4.into(), &1.into()), "{artifact:#}"),
-        Some(2) => assert_eq!(totals["filesNotRun"], 2, "{artifact:#}"),
-        other => panic!("{other:?}\n{}", outcome.transcript()),
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_crashed_renderer_costs_one_test() {
+    let files = [("a.ait.test.ts", WAITS), ("b.ait.test.ts", NEXT)];
+    let (running, _project) = until_ready(&files, &["--timeout", "100s"]);
+    for renderer in renderers(&running) {
+        send(&renderer, Signal::KILL);
     }
+    let outcome = running.wait();
+    outcome.expect_code(1);
+    assert!(outcome.took < Duration::from_secs(30), "{:?}", outcome.took);
+    let totals = outcome.artifact()["totals"].clone();
+    assert_eq!((&totals["passed"], &totals["failed"]), (&3.into(), &1.into()), "{}", outcome.transcript());
+    let error = error_of(&outcome, 0, 1);
+    assert!(error.contains("crash"), "{error}");
 }
