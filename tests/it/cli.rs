@@ -119,7 +119,7 @@ fn bail_stops_after_the_first_failure() {
     );
     let outcome = run(project.path(), &["*.ait.test.ts", "--target", "chrome", "--bail", "1"]);
     outcome.expect_code(1);
-    says(&outcome, &["FAILED  1 failed in 2 files", "1 not run", "--bail"]);
+    says(&outcome, &["FAILED  0 passed, 1 failed in 2 files", "1 not run", "--bail"]);
 }
 
 /// The built tool through a link, from another folder, into a pipe: always its summary.
