@@ -152,10 +152,11 @@ impl FileRun {
 
     fn on_file_end(&mut self, ms: f64, load_error: Option<PageError>, maps: &SourceMaps) -> Step {
         self.duration_ms += ms;
-        if let Some(error) = load_error {
-            self.empty = self.collected && self.tests.is_empty();
-            self.errors.push(maps.map_error(&error));
-        }
+        self.errors.extend(load_error.map(|error| maps.map_error(&error)));
+        let only_empty = self.errors.iter().all(|error| NO_TEST.iter().any(|start| error.message.starts_with(start)));
+        // A file whose code was loaded and gave no test may end before it tells what it collected.
+        let told = self.collected || !self.errors.is_empty();
+        self.empty = told && self.tests.is_empty() && only_empty;
         Step { ended: true, ..Step::default() }
     }
 
@@ -271,6 +272,9 @@ impl FileRun {
         self.duration_ms += ms;
     }
 }
+
+/// How Vitest's runner begins to say that a file, or a suite in it, has no test.
+const NO_TEST: [&str; 2] = ["No test suite found in file", "No test found in suite"];
 
 /// An error of the host's own.
 pub(super) fn plain_error(message: impl Into<String>) -> TestError {

@@ -83,6 +83,7 @@ function describe(error: unknown, depth: number): PageError {
     kind: kindOf(error, name, message ?? ''),
   };
   if (page.kind === 'unsupported') page.message = explain(page.message);
+  if (page.kind === 'timeout') page.message = withOption(page.message);
   const code = readText(error, 'code');
   if (code !== undefined) page.code = bounded(code, MAX_SHORT);
   compare(error, page);
@@ -131,6 +132,12 @@ function kindOf(error: object, name: string, message: string): ErrorKind {
   const compared = Object.hasOwn(error, 'actual') && Object.hasOwn(error, 'expected');
   return compared || ASSERTIONS.some((start) => message.startsWith(start)) ? 'assertion' : 'error';
 }
+
+/** Vitest names its own settings where a limit struck; here the limits are options of the command line. */
+const withOption = (message: string): string =>
+  message
+    .replace('configure it globally with "testTimeout"', 'set that of all tests with --test-timeout')
+    .replace('configure it globally with "hookTimeout"', 'set that of all hooks with --hook-timeout');
 
 function explain(message: string): string {
   if (!message.startsWith(UNKNOWN_MATCHER)) return message;
