@@ -218,10 +218,12 @@ impl DevicePages {
                 }
             }
         }
-        let words = format!(
-            "The page {}. Bring it back to the foreground, or scan the code again.",
-            target.view().state.words()
-        );
+        let state = match target.view().state {
+            // Its socket is fine, but it did not do what it was asked.
+            TargetState::Live => "does not answer",
+            other => other.words(),
+        };
+        let words = format!("The page {state}. Bring it back to the foreground, or scan the code again.");
         tell(events, AttachStage::Reattaching, &words).await;
         let limit = self.options.attach_timeout.unwrap_or(REATTACH_LIMIT);
         self.wait(Some(limit), events, move |next| !next.is(&target) || next.view().document > document).await
