@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
+use hyper::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
+use super::ChromeError;
 use super::open::{open, open_in};
 use super::pages::unavailable;
-use super::{ChromeError, http};
 use crate::cdp::page::{BoxFuture, Page, PageSource, PageUnavailable};
 use crate::cdp::{CdpError, Client, CloseReason, transport};
 use crate::event::{AttachStage, EventKind, Events, LossCause};
+use crate::http;
 use crate::secret::SafeUrl;
 use crate::wire::BINDING;
 
@@ -38,6 +40,8 @@ pub struct EndpointPages {
 
 /// One address of one endpoint.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// A DevTools endpoint answers at once; a phone behind `adb forward` takes a little longer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// Calls to the browser process.
 const BROWSER_WITHIN: Duration = Duration::from_secs(10);
 /// Putting a page back in order must not hold up the end of a run.
@@ -159,7 +163,12 @@ impl EndpointPages {
 
     async fn get(&self, endpoint: &Url, path: &str) -> Result<String, ChromeError> {
         let stream = self.tcp(endpoint).await?;
-        http::get(stream, &authority(endpoint), path).await.map_err(|why| self.unusable(why))
+        let answer = http::request(stream, &authority(endpoint), Method::GET, path, None, ANSWER_WITHIN).await;
+        match answer {
+            Ok(answer) if answer.status == 200 => Ok(answer.body),
+            Ok(answer) => Err(self.unusable(format!("GET {path} was answered with status {}", answer.status))),
+            Err(why) => Err(self.unusable(why)),
+        }
     }
 
     async fn connect(&self, url: &Url) -> Result<Client, ChromeError> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::ChromeError;
+use crate::process::Finder;
 
 /// Names looked for in `PATH`, the quickest to start first.
 const NAMES: [&str; 7] = [
@@ -30,27 +31,16 @@ const PLACES: [&str; 6] = [
 /// # Errors
 /// The one asked for is not there, or none was found; the message says what to do.
 pub fn find(asked: Option<&Path>, search_path: Option<&str>) -> Result<PathBuf, ChromeError> {
-    find_with(asked, search_path, &|path| path.is_file())
+    find_with(&Finder::new(search_path), asked)
 }
 
-fn find_with(
-    asked: Option<&Path>,
-    search_path: Option<&str>,
-    is_file: &dyn Fn(&Path) -> bool,
-) -> Result<PathBuf, ChromeError> {
-    let folders: Vec<PathBuf> = search_path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
-    let in_path = |name: &Path| folders.iter().map(|folder| folder.join(name)).find(|path| is_file(path));
-    if let Some(asked) = asked {
-        let is_name = asked.components().count() == 1;
-        let found = if is_file(asked) { Some(asked.to_owned()) } else { None };
-        return found
-            .or_else(|| is_name.then(|| in_path(asked)).flatten())
-            .ok_or_else(|| ChromeError::NotThere(asked.to_owned()));
+fn find_with(finder: &Finder<'_>, asked: Option<&Path>) -> Result<PathBuf, ChromeError> {
+    match asked {
+        Some(asked) => finder.asked(asked).ok_or_else(|| ChromeError::NotThere(asked.to_owned())),
+        None => finder
+            .first(&NAMES, PLACES.map(PathBuf::from))
+            .ok_or_else(|| ChromeError::NotFound { looked_for: NAMES.join(", ") }),
     }
-    let by_name = NAMES.iter().find_map(|name| in_path(Path::new(name)));
-    by_name
-        .or_else(|| PLACES.iter().map(PathBuf::from).find(|path| is_file(path)))
-        .ok_or_else(|| ChromeError::NotFound { looked_for: NAMES.join(", ") })
 }
 
 #[cfg(test)]
@@ -60,7 +50,7 @@ mod tests {
 
     fn find(asked: Option<&str>, present: &[&str]) -> Result<PathBuf, ChromeError> {
         let is_file = |path: &Path| present.iter().any(|p| Path::new(p) == path);
-        find_with(asked.map(Path::new), Some("/a:/b"), &is_file)
+        find_with(&Finder::with(Some("/a:/b"), &is_file), asked.map(Path::new))
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! itself; it opens no port that others could use. It leads a process group of its own, so that ending it ends all of it.
 
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use command_fds::{CommandFdExt, FdMapping};
@@ -15,9 +15,8 @@ use tokio::process::Command;
 use tokio::task::JoinSet;
 
 use super::ChromeError;
-use super::profile::{self, Profile};
-use super::stderr::LastLines;
 use crate::cdp::{CdpError, Client, CloseReason, transport};
+use crate::process::{LastLines, Profile, status_words, sweep};
 
 /// How a browser is started.
 #[derive(Clone, Debug)]
@@ -82,7 +81,7 @@ impl Browser {
     /// It cannot be started, ends at once, or never speaks; the message holds its exit status and last stderr lines.
     pub async fn launch(options: &LaunchOptions) -> Result<Self, ChromeError> {
         // Folders of killed runs are looked for beside the start, not before it.
-        let sweeping = tokio::task::spawn_blocking(|| profile::sweep(&std::env::temp_dir()));
+        let sweeping = tokio::task::spawn_blocking(|| sweep(&std::env::temp_dir()));
         let prepare = |what| move |why| ChromeError::Prepare { what, why };
         let profile = Profile::create().map_err(prepare("profile folder"))?;
         let (read_commands, commands) = std::io::pipe().map_err(prepare("pipe"))?;
@@ -176,13 +175,4 @@ fn command(options: &LaunchOptions, profile: &Path) -> std::process::Command {
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command
-}
-
-fn status_words(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit status {code}"),
-        (None, Some(signal)) => format!("killed by signal {signal}"),
-        (None, None) => status.to_string(),
-    }
 }

@@ -8,14 +8,10 @@
 mod endpoint;
 mod error;
 mod find;
-mod http;
 mod launch;
 mod open;
 mod own_page;
 mod pages;
-mod process;
-mod profile;
-mod stderr;
 
 pub use endpoint::{EndpointOptions, EndpointPages};
 pub use error::ChromeError;

@@ -1,4 +1,4 @@
-//! The last lines of a browser's stderr: kept for the message of a failed start, judged by nobody.
+//! The last lines of a program's stderr: kept for the message of a failed start, judged by nobody.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,16 +12,16 @@ const LINE_LENGTH: usize = 300;
 
 /// Kept lines; clones share them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LastLines(Arc<Mutex<VecDeque<String>>>);
+pub struct LastLines(Arc<Mutex<VecDeque<String>>>);
 
 impl LastLines {
     /// Reads until the other end closes.
-    pub(super) async fn read(self, from: impl AsyncRead + Unpin) {
+    pub async fn read(self, from: impl AsyncRead + Unpin) {
         let mut lines = BufReader::new(from).split(b'\n');
         while let Ok(Some(line)) = lines.next_segment().await {
             let line = String::from_utf8_lossy(&line);
             let line: String = line.trim_end().chars().take(LINE_LENGTH).collect();
-            tracing::debug!(target: "browser", "{line}");
+            tracing::debug!(target: "devtools_test::process", "{line}");
             if line.is_empty() {
                 continue;
             }
@@ -34,7 +34,7 @@ impl LastLines {
     }
 
     /// `; its last lines were:` and the lines, or nothing.
-    pub(super) fn for_message(&self) -> String {
+    pub fn for_message(&self) -> String {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.is_empty() {
             return "; it wrote nothing on stderr".into();

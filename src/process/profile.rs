@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::process::{self, ProcessId};
+use super::id::{self, ProcessId};
 
 /// Start of the folder's name.
 const PREFIX: &str = "devtools-test-profile-";
@@ -16,24 +16,25 @@ const OWNER_FILE: &str = "devtools-test-owner";
 
 /// A profile folder of ours; removed when dropped.
 #[derive(Debug)]
-pub(super) struct Profile {
+pub struct Profile {
     folder: TempDir,
 }
 
 impl Profile {
     /// Makes a new one in the system's temp folder.
-    pub(super) fn create() -> std::io::Result<Self> {
+    pub fn create() -> std::io::Result<Self> {
         let profile = Self { folder: tempfile::Builder::new().prefix(PREFIX).tempdir()? };
         profile.write_owner(None)?;
         Ok(profile)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// The folder.
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// Notes which browser uses it.
-    pub(super) fn used_by(&self, browser: u32) -> std::io::Result<()> {
+    pub fn used_by(&self, browser: u32) -> std::io::Result<()> {
         self.write_owner(Some(browser))
     }
 
@@ -44,13 +45,13 @@ impl Profile {
     }
 
     /// Removes it now. A browser that is just ending may still write; what is left is swept at the next start.
-    pub(super) fn remove(self) {
+    pub fn remove(self) {
         drop(self.folder.close());
     }
 }
 
 /// Removes what killed runs have left in `temp`, and ends browsers that still run there.
-pub(super) fn sweep(temp: &Path) {
+pub fn sweep(temp: &Path) {
     for folder in stale_folders(temp) {
         let Ok(text) = fs_err::read_to_string(folder.join(OWNER_FILE)) else { continue };
         let mut processes = text.lines().map(ProcessId::parse);
@@ -62,7 +63,7 @@ pub(super) fn sweep(temp: &Path) {
         if let Some(Some(browser)) = processes.next()
             && browser.is_running()
         {
-            process::end_group(browser.pid);
+            id::end_group(browser.pid);
         }
         tracing::debug!("removing the profile of a run that was killed: {}", folder.display());
         // Another start may be removing it as well.

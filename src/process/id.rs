@@ -1,6 +1,7 @@
 //! Processes, told apart by pid and start time: a pid alone may be another process's by now.
 
 use std::fmt;
+use std::process::ExitStatus;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 
@@ -36,6 +37,16 @@ impl ProcessId {
 impl fmt::Display for ProcessId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.pid, self.started)
+    }
+}
+
+/// `exit status 1`, `killed by signal 9`.
+pub fn status_words(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => status.to_string(),
     }
 }
 
