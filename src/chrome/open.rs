@@ -105,10 +105,9 @@ async fn info(session: &Session) -> Result<PageInfo, ChromeError> {
         title: String,
         agent: String,
     }
-    let ask = "JSON.stringify({ url: location.href, title: document.title, agent: navigator.userAgent })";
+    let ask = "({ url: location.href, title: document.title, agent: navigator.userAgent })";
     let told = match evaluate(session, ask).await {
-        Ok(Value::String(text)) => serde_json::from_str::<Told>(&text).unwrap_or_default(),
-        Ok(_) => Told::default(),
+        Ok(value) => serde_json::from_value::<Told>(value).unwrap_or_default(),
         Err(runtime::EvaluateError::Cdp(error)) => return Err(error.into()),
         Err(error) => return Err(ChromeError::Page { url: String::new(), why: error.to_string() }),
     };

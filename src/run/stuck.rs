@@ -68,13 +68,13 @@ pub(super) async fn dismiss(page: &Page, dialog: &DialogOpening) {
 
 /// What a new document in place of the one under test means.
 pub(super) async fn describe_new_document(page: &Page) -> (LossCause, String) {
-    let ask = "JSON.stringify([performance.getEntriesByType('navigation')[0]?.type ?? '', location.href])";
+    let ask = "[performance.getEntriesByType('navigation')[0]?.type ?? '', location.href]";
     let options = EvaluateOptions { return_by_value: true, ..EvaluateOptions::default() };
     let deadline = tokio::time::Instant::now() + NEW_DOCUMENT_WITHIN;
     while tokio::time::Instant::now() < deadline {
         let answer = runtime::evaluate(&page.session, ask, options, NEW_DOCUMENT_WITHIN).await;
-        if let Ok(Value::String(text)) = answer
-            && let Ok((kind, url)) = serde_json::from_str::<(String, String)>(&text)
+        if let Ok(value) = answer
+            && let Ok((kind, url)) = serde_json::from_value::<(String, String)>(value)
         {
             if kind == "reload" {
                 return (LossCause::Reloaded, "the page reloaded itself".into());

@@ -57,7 +57,7 @@ export class Emitter {
   }
 
   private call(send: Send, batch: string[]): void {
-    const text = `{"doc":${JSON.stringify(this.doc)},"seq":${this.seq},"events":[${batch.join(',')}]}`;
+    const text = `{"doc":${toJson(this.doc)},"seq":${this.seq},"events":[${batch.join(',')}]}`;
     // The number moves on whatever happens: the host sees a lost batch by the gap.
     this.seq += batch.length;
     try {
