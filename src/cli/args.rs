@@ -139,7 +139,7 @@ struct LimitArgs {
     /// One hook that sets no limit of its own [default: 30s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Time limits (5000, 500ms, 60s, 1m)")]
     hook_timeout: Option<String>,
-    /// How long a page may answer nothing at all before it is given up [default: 15s]
+    /// How long a page may answer nothing at all before it is given up [default: 30s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Time limits (5000, 500ms, 60s, 1m)")]
     silence_timeout: Option<String>,
 }
