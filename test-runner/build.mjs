@@ -1,43 +1,47 @@
 // Builds the page bundles: every folder src/<name>/ with an index.ts becomes <out>/<name>.js, one script without imports.
 // Usage: node build.mjs <out>
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
+import { withNatives } from './build-natives.mjs';
 import { pagePlugins } from './build-plugins.mjs';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const out = resolve(process.argv[2] ?? 'dist');
+const target = ['es2022', 'safari16'];
 mkdirSync(out, { recursive: true });
-
-/** The runtime is evaluated once in a document; evaluating it again says what is there. */
-const ONCE = {
-  runtime: {
-    banner: { js: 'globalThis.__ait || (() => {' },
-    footer: { js: '})(); globalThis.__ait.info();\n//# sourceURL=ait-runtime://runtime.js' },
-  },
-};
 
 const names = readdirSync(join(root, 'src'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && existsSync(join(root, 'src', entry.name, 'index.ts')))
   .map((entry) => entry.name);
 
 await Promise.all(
-  names.map((name) =>
-    build({
-      entryPoints: [join(root, 'src', name, 'index.ts')],
-      outfile: join(out, `${name}.js`),
-      bundle: true,
-      minify: true,
-      format: 'iife',
-      target: ['es2022', 'safari16'],
-      legalComments: 'none',
-      logLevel: 'warning',
-      tsconfig: join(root, 'tsconfig.json'),
-      plugins: pagePlugins,
-      // Stack frames of our own scripts are told apart from the user's by this address, however the script came in.
-      footer: { js: `//# sourceURL=ait-${name}://${name}.js` },
-      ...ONCE[name],
-    }),
-  ),
+  names.map(async (name) => {
+    const code = name === 'runtime' ? await runtime() : await bundle(name);
+    const { code: small } = await transform(code, { minify: true, target, legalComments: 'none' });
+    // Stack frames of our own scripts are told apart from the user's by this address, however the script came in.
+    writeFileSync(join(out, `${name}.js`), `${small.trimEnd()}\n//# sourceURL=ait-${name}://${name}.js\n`);
+  }),
 );
+
+async function bundle(name) {
+  const { outputFiles } = await build({
+    entryPoints: [join(root, 'src', name, 'index.ts')],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    target,
+    legalComments: 'none',
+    logLevel: 'warning',
+    tsconfig: join(root, 'tsconfig.json'),
+    plugins: pagePlugins,
+  });
+  return outputFiles[0].text;
+}
+
+/** The runtime is evaluated once in a document; evaluating it again only says what is there. */
+async function runtime() {
+  const code = await withNatives(await bundle('runtime'));
+  return `globalThis.__ait || ${code}\nglobalThis.__ait.info();`;
+}

@@ -1,16 +1,16 @@
 // Time and turns of the page, taken before any test can replace them.
 
 const performanceNow = performance.now.bind(performance);
-const { setTimeout: realSetTimeout } = globalThis;
 
 /** Milliseconds on a clock that neither fake timers nor the page can turn. */
 export const now = (): number => performanceNow();
 
 export function after(ms: number, callback: () => void): void {
-  realSetTimeout(callback, ms);
+  window.setTimeout(callback, ms);
 }
 
 const channel = new MessageChannel();
+const post = channel.port2.postMessage.bind(channel.port2) as (message: number) => void;
 const waiting: (() => void)[] = [];
 channel.port1.onmessage = () => {
   waiting.shift()?.();
@@ -19,7 +19,7 @@ channel.port1.onmessage = () => {
 /** Calls back in a task of its own, after the current one and its microtasks. */
 export function afterTask(callback: () => void): void {
   waiting.push(callback);
-  channel.port2.postMessage(0);
+  post(0);
 }
 
 /** One turn of the event loop. */

@@ -1,11 +1,7 @@
 // Entry of the page runtime: installs the global `__ait`, once per document (`build.mjs` sees to that).
-// First of all, before any other module looks at a built-in.
-import './natives.ts';
-
 import { version } from '../../package.json';
 import { RUNTIME_GLOBAL, type RunRequest, type RuntimeInfo } from '../wire.ts';
 import { Emitter } from './emit.ts';
-import { restore } from './natives.ts';
 import { Runs } from './run.ts';
 import { api } from './vitest.ts';
 
@@ -40,4 +36,3 @@ function randomId(): string {
 }
 
 install();
-restore();

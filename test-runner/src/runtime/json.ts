@@ -1,8 +1,6 @@
 // Writes JSON without asking anyone: `JSON.stringify` of an object calls `toJSON`, which pages have put on
 // `Array.prototype` and `Object.prototype`; of a text it calls nothing.
 
-const { stringify } = JSON;
-
 type Plain = string | number | boolean | undefined | null | readonly Plain[] | { readonly [key: string]: Plain };
 
 export function toJson(value: unknown): string {
@@ -12,7 +10,7 @@ export function toJson(value: unknown): string {
 function write(value: Plain): string {
   switch (typeof value) {
     case 'string':
-      return stringify(value);
+      return JSON.stringify(value);
     case 'number':
       return Number.isFinite(value) ? `${value}` : '0';
     case 'boolean':
@@ -35,7 +33,7 @@ function writeObject(object: { readonly [key: string]: Plain }): string {
   let out = '';
   for (const key of Object.keys(object)) {
     const value = object[key];
-    if (value !== undefined) out += `${out ? ',' : ''}${stringify(key)}:${write(value)}`;
+    if (value !== undefined) out += `${out ? ',' : ''}${JSON.stringify(key)}:${write(value)}`;
   }
   return `{${out}}`;
 }
