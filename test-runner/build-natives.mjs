@@ -93,7 +93,13 @@ class Visitor {
     const { callee } = node;
     if (node.optional || callee.type !== 'MemberExpression' || callee.computed) return;
     const name = callee.property.name;
-    if (!METHODS.has(name) || this.static(callee)) return;
+    const taken = this.static(callee);
+    if (taken && callee.object.type === 'MemberExpression') {
+      // `Object.prototype.hasOwnProperty(key)` is about the prototype itself.
+      this.replace(node, this.take('$invoke', 'natives.invoke'), taken, this.text(callee.object));
+      return 'arguments';
+    }
+    if (!METHODS.has(name) || taken) return;
     if (callee.object.type === 'Super') {
       if (superclass)
         this.replace(node, this.take('$invoke', 'natives.invoke'), this.ofSuper(superclass, name), 'this');

@@ -139,9 +139,10 @@ const withOption = (message: string): string =>
     .replace('configure it globally with "testTimeout"', 'set that of all tests with --test-timeout')
     .replace('configure it globally with "hookTimeout"', 'set that of all hooks with --hook-timeout');
 
+/** `Invalid Chai property: toBee. Did you mean "toBe"?` */
 function explain(message: string): string {
-  if (!message.startsWith(UNKNOWN_MATCHER)) return message;
-  return `${message.slice(UNKNOWN_MATCHER.length)} is not a matcher this runner knows (unknown matcher).`;
+  const found = /^Invalid Chai property: ([^\s.]+)\.?(.*)$/s.exec(message);
+  return found ? `The matcher "${found[1]}" is not supported by this runner.${found[2]}` : message;
 }
 
 function compare(error: object, page: PageError): void {
