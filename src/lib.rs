@@ -21,5 +21,6 @@ pub mod secret;
 pub mod session;
 pub mod settings;
 pub mod totp;
+pub mod tunnel;
 pub mod user_agent;
 pub mod wire;

@@ -3,13 +3,14 @@
 use secrecy::ExposeSecret;
 
 use crate::assets;
-use crate::attach::{AttachError, AttachPresenter, DeviceOptions, DevicePages, LinkKind, PublicAddress};
+use crate::attach::{AttachPresenter, DeviceOptions, DevicePages, LinkKind};
 use crate::cdp::page::PageSource;
 use crate::chrome::{ChromeOptions, ChromePages, EndpointOptions, EndpointPages};
 use crate::event::TargetKind;
 use crate::relay::RelayOptions;
 use crate::secret::{SecretError, find_secret};
 use crate::settings::Settings;
+use crate::tunnel::{AddressError, PublicAddress};
 
 /// Why no page can be opened, before anything was started.
 #[derive(Debug, thiserror::Error)]
@@ -17,9 +18,9 @@ pub enum SessionError {
     /// The secret of the one-time codes cannot be used.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The relay's public address or the scheme link cannot be used.
+    /// The relay's public address cannot be used.
     #[error(transparent)]
-    Attach(#[from] AttachError),
+    Address(#[from] AddressError),
 }
 
 /// What opens the pages of a run.

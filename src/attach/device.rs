@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::link::{LinkKind, PublicAddress, link};
+use super::link::{LinkKind, link};
 use super::present::{AttachPresenter, Invitation, Waiting};
 use super::wait::{Action, Seen, Wait};
 use super::{AttachError, Qr};
@@ -17,6 +17,7 @@ use crate::event::{AttachStage, EventKind, Events, LossCause, PageInfo};
 use crate::relay::{Relay, RelayOptions, RelayStatus, Target, TargetState};
 use crate::secret::Secret;
 use crate::totp::{Totp, UnixSeconds};
+use crate::tunnel::PublicAddress;
 use crate::user_agent;
 
 /// A page that was just attached answers this soon, a slow phone behind a tunnel included.

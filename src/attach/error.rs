@@ -1,6 +1,7 @@
 //! Why a page cannot be attached.
 
 use crate::relay::RelayError;
+use crate::tunnel::AddressError;
 
 /// Why there is no attach. Messages carry no link, code or host.
 #[derive(Debug, thiserror::Error)]
@@ -12,20 +13,15 @@ pub enum AttachError {
     #[error("the relay is not running. This is a fault of the tool: a page was asked for before it was started")]
     NotStarted,
     /// The public address cannot be used.
-    #[error(
-        "the public address cannot be used: {why}. Give the address that leads to the relay, such as https://my.host"
-    )]
-    PublicAddress {
-        /// What is wrong with it.
-        why: &'static str,
-    },
+    #[error(transparent)]
+    Address(#[from] AddressError),
     /// The scheme URL is none.
     #[error("the scheme URL is no address: it must look like scheme://app?parameters, as the deploy command prints it")]
     SchemeUrl,
     /// A phone could not open the link.
     #[error(
         "an app on a phone only connects to the relay over TLS, and the relay has no https address yet. Give one with \
-         --public-url https://..., or leave out the scheme URL to use the relay's own page"
+         --tunnel cloudflared or --tunnel https://my.host, or leave out the scheme URL to use the relay's own page"
     )]
     NeedsTls,
     /// Longer than a QR code can carry.

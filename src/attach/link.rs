@@ -1,10 +1,10 @@
 //! Attach links: what the QR code carries.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use url::Url;
 
 use super::AttachError;
 use crate::secret::Hidden;
+use crate::tunnel::PublicAddress;
 
 /// What `encodeURIComponent` leaves alone, which is what apps in the field decode with.
 const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
@@ -21,55 +21,6 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
 /// Parameters of a scheme link that are ours.
 const OURS: [&str; 3] = ["debug", "relay", "at"];
 
-/// The address by which pages reach the relay: scheme, host and port, nothing else.
-#[derive(Clone, PartialEq, Eq)]
-pub struct PublicAddress(Url);
-
-impl PublicAddress {
-    /// An address that leads to the relay, as the person gave it.
-    pub fn new(text: &str) -> Result<Self, AttachError> {
-        let wrong = |why| AttachError::PublicAddress { why };
-        let url = Url::parse(text.trim()).map_err(|_| wrong("it is no URL"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(wrong("it must begin with https:// or http://"));
-        }
-        if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
-            return Err(wrong("it must be a host without path, query or fragment"));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(wrong("it must not carry a user name or password"));
-        }
-        Ok(Self(url))
-    }
-
-    /// The relay's own listener.
-    pub fn of(listener: std::net::SocketAddr) -> Result<Self, AttachError> {
-        Self::new(&format!("http://{listener}"))
-    }
-
-    /// `https:`.
-    pub fn is_tls(&self) -> bool {
-        self.0.scheme() == "https"
-    }
-
-    /// Host name, with the port where it is not the usual one.
-    pub fn host(&self) -> String {
-        let host = self.0.host_str().unwrap_or_default();
-        self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-    }
-
-    fn socket(&self) -> String {
-        format!("{}://{}", if self.is_tls() { "wss" } else { "ws" }, self.host())
-    }
-}
-
-/// The host may be a tunnel's, which is not to be read in a log.
-impl std::fmt::Debug for PublicAddress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PublicAddress({}://***)", self.0.scheme())
-    }
-}
-
 /// Which kind of link leads a person to the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkKind {
@@ -82,10 +33,7 @@ pub enum LinkKind {
 /// The link of this kind, with this code.
 pub fn link(kind: &LinkKind, address: &PublicAddress, code: &Hidden) -> Result<Hidden, AttachError> {
     match kind {
-        LinkKind::Hosted => {
-            let scheme = address.0.scheme();
-            Ok(Hidden::new(format!("{scheme}://{}/attach?at={}", address.host(), code.expose())))
-        }
+        LinkKind::Hosted => Ok(address.page(&format!("/attach?at={}", code.expose()))),
         LinkKind::Scheme(url) => scheme_link(url, address, code),
     }
 }
@@ -107,7 +55,7 @@ fn scheme_link(url: &str, address: &PublicAddress, code: &Hidden) -> Result<Hidd
     let query = query.strip_suffix('&').map_or_else(|| (!query.is_empty()).then_some(query), Some);
     let kept = query.into_iter().flat_map(|query| query.split('&')).filter(|part| !is_ours(part));
     let query: String = kept.flat_map(|part| [part, "&"]).collect();
-    let relay = utf8_percent_encode(&address.socket(), COMPONENT).to_string();
+    let relay = utf8_percent_encode(address.socket().expose(), COMPONENT).to_string();
     Ok(Hidden::new(format!("{path}?{query}debug=1&relay={relay}&at={}{fragment}", code.expose())))
 }
 
@@ -173,15 +121,6 @@ mod tests {
         for wrong in ["", "app", "://app", "x://", "mailto:a@b"] {
             assert!(matches!(made(wrong, &tls), Err(AttachError::SchemeUrl)), "{wrong}");
         }
-        for wrong in ["relay.test", "wss://relay.test", "https://relay.test/path", "https://a:b@relay.test", "https://"]
-        {
-            assert!(PublicAddress::new(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn addresses_are_not_read_in_a_log() {
-        assert!(!format!("{:?}", tls()).contains("relay.test"));
     }
 
     proptest! {

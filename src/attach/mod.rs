@@ -15,6 +15,6 @@ mod wait;
 
 pub use device::{DeviceOptions, DevicePages};
 pub use error::AttachError;
-pub use link::{LinkKind, PublicAddress, link};
+pub use link::{LinkKind, link};
 pub use present::{AttachPresenter, Invitation, Waiting};
 pub use qr::{Qr, QrStyle};

@@ -7,9 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use devtools_test::assets;
-use devtools_test::attach::{
-    AttachPresenter, DeviceOptions, DevicePages, Invitation, LinkKind, PublicAddress, Waiting,
-};
+use devtools_test::attach::{AttachPresenter, DeviceOptions, DevicePages, Invitation, LinkKind, Waiting};
 use devtools_test::cdp::page::{Page, PageSource};
 use devtools_test::cdp::runtime::{
     self, BindingCalled, ConsoleApiCalled, EvaluateError, EvaluateOptions, ExceptionThrown,
@@ -18,6 +16,7 @@ use devtools_test::cdp::{CdpError, CdpEvent, EventStream};
 use devtools_test::event::{EventKind, Events, RunEvent};
 use devtools_test::relay::RelayOptions;
 use devtools_test::secret::Secret;
+use devtools_test::tunnel::PublicAddress;
 use serde_json::{Value, json};
 use support::phone::Phone;
 use tokio::sync::mpsc;
