@@ -1,7 +1,5 @@
 // The console: reports every call and then lets the native one do its work.
 
-import type { Dispatcher } from './dispatch';
-import { callFrames } from './exceptions';
 import {
   apply,
   create,
@@ -13,7 +11,9 @@ import {
   record,
   toText,
   win,
-} from './natives';
+} from '../shared/natives';
+import type { Dispatcher } from './dispatch';
+import { callFrames } from './exceptions';
 import { CONSOLE_GROUP, describe, type Shape } from './remote';
 
 /** Method of `console` to type of `Runtime.consoleAPICalled`. */

@@ -1,6 +1,6 @@
 // From a command's text to its reply's.
 
-import { create, each, type Fields, own, ownKeys, parse, toJson } from './natives';
+import { create, each, type Fields, own, ownKeys, parse, toJson } from '../shared/natives';
 import { ProtocolError } from './remote';
 
 export type Reply = (result: Fields) => void;

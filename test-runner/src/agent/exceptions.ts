@@ -1,7 +1,7 @@
 // What was thrown: by a command, or by the page and caught by nobody.
 
+import { type Fields, listen, NativeError, now, record, win } from '../shared/natives';
 import type { Dispatcher } from './dispatch';
-import { type Fields, listen, NativeError, now, record, win } from './natives';
 import { describe, isError, type Shape, stackOf } from './remote';
 import { framesOf } from './stack';
 

@@ -6,10 +6,10 @@
 //   remote.ts     values as CDP describes them     stack.ts     natives.ts
 
 import { version } from '../../package.json';
+import { defineProperty, each, type Fields, random, randomId, win } from '../shared/natives';
 import { watchConsole } from './console';
 import { createDispatcher } from './dispatch';
 import { watchExceptions } from './exceptions';
-import { defineProperty, each, type Fields, random, randomId, win } from './natives';
 import { addPage, address, title } from './page';
 import { setOwnScript } from './remote';
 import { addRuntime } from './runtime';

@@ -1,7 +1,7 @@
 // Messages to the host, numbered from 1 per document and kept until the relay has confirmed them, so that a
 // connection that breaks loses nothing and sends nothing twice.
 
-import { each, max } from './natives';
+import { each, max } from '../shared/natives';
 
 /** Characters that are kept: enough for a burst of results, and no burden for a phone. */
 const ROOM = 8 << 20;

@@ -1,7 +1,7 @@
 // The `Page` domain, and what the page is and where it goes.
 
+import { create, type Fields, later, listen, own, record, win } from '../shared/natives';
 import type { Dispatcher } from './dispatch';
-import { create, type Fields, later, listen, own, record, win } from './natives';
 import { ProtocolError } from './remote';
 
 /** Moves within the document leave no trace that could be watched everywhere, so the address is compared. */

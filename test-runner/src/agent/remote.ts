@@ -16,7 +16,7 @@ import {
   sourceOf,
   tagOf,
   toText,
-} from './natives';
+} from '../shared/natives';
 import { framesOf, printFrames } from './stack';
 
 /** Chrome's limit and words for values that are nested too deep, or contain themselves. */

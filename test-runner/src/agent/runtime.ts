@@ -1,7 +1,5 @@
 // The `Runtime` domain.
 
-import type { Dispatcher, Reply } from './dispatch';
-import { exceptionDetails } from './exceptions';
 import {
   apply,
   create,
@@ -16,7 +14,9 @@ import {
   settle,
   toText,
   win,
-} from './natives';
+} from '../shared/natives';
+import type { Dispatcher, Reply } from './dispatch';
+import { exceptionDetails } from './exceptions';
 import {
   argument,
   describe,

@@ -15,7 +15,7 @@ import {
   random,
   toJson,
   win,
-} from './natives';
+} from '../shared/natives';
 import { createOutbox } from './outbox';
 
 /** A dial that is not through by then is given up (a zombie after a change of network never fails by itself). */

@@ -1,6 +1,6 @@
 // Stacks in the grammars of V8 and of JavaScriptCore.
 
-import { each, type Fields, match, record } from './natives';
+import { each, type Fields, match, record } from '../shared/natives';
 
 /** The name our own script gives itself, so that its frames can be left out. */
 export const OWN_URL = 'ait-agent://';

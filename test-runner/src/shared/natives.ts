@@ -1,16 +1,18 @@
 // Our own copies of everything we use of the page's world, taken before the app's scripts ran (or as early as the app
 // loads us). Whatever the app replaces later makes no difference to us, and nothing of ours can be seen through it.
 //
-// House rule for this folder: no array methods, no spread, no `for of`, since all of these look up properties that an
+// House rule for whoever uses them (agent, engine, interceptors): no array methods, no spread, no `for of`, since all of these look up properties that an
 // app may have replaced. Loops count, and lists grow with `list[list.length] = item`.
 
 export const win = globalThis as typeof globalThis & Window;
 
-export const { apply, ownKeys } = Reflect;
-export const { create, defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Object;
+export const { apply, construct, ownKeys } = Reflect;
+export const { create, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object;
 export const { isArray } = Array;
+export const { isView } = ArrayBuffer;
 export const NativeError = Error;
 export const NativePromise = Promise;
+export const NativeProxy = Proxy;
 export const parse = JSON.parse;
 // biome-ignore lint/security/noGlobalEval: running the commands of a debugger is what the agent is for
 export const indirectEval = globalThis.eval;
@@ -27,9 +29,14 @@ const functionToString = Function.prototype.toString;
 const promiseThen = Promise.prototype.then;
 const regexExec = RegExp.prototype.exec;
 const addListener = EventTarget.prototype.addEventListener;
+const { performance } = win;
+const performanceNow = performance.now;
+const removeListener = EventTarget.prototype.removeEventListener;
 const toWellFormed = (String.prototype as { toWellFormed?: () => string }).toWellFormed;
 
 export const now = (): number => dateNow();
+/** Milliseconds since the document began, never going back. */
+export const ticks = (): number => apply(performanceNow, performance, []);
 export const later = (task: () => void, ms: number): number => apply(nativeSetTimeout, win, [task, ms]);
 export const cancel = (timer: number): void => apply(nativeClearTimeout, win, [timer]);
 export const hasOwn = (object: object, key: PropertyKey): boolean => apply(objectHasOwn, object, [key]);
@@ -40,6 +47,33 @@ export const match = (pattern: RegExp, text: string): RegExpExecArray | null => 
 export function listen(target: EventTarget, type: string, handler: (event: Event) => void): void {
   apply(addListener, target, [type, handler]);
 }
+
+export function unlisten(target: EventTarget, type: string, handler: (event: Event) => void): void {
+  apply(removeListener, target, [type, handler]);
+}
+
+/** The getter of an accessor property, as a function that takes the object. */
+export function getterOf<T>(prototype: object | undefined, key: PropertyKey): (object: unknown) => T {
+  const get = prototype && getOwnPropertyDescriptor(prototype, key)?.get;
+  return (object) => (get ? apply(get, object, []) : undefined) as T;
+}
+
+/** A built-in collection whose methods nobody can replace. */
+function safe<T extends abstract new (...args: never[]) => object>(Base: T): T {
+  const Safe = class extends (Base as unknown as new () => object) {};
+  const keys = ownKeys(Base.prototype);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string;
+    if (key === 'constructor') continue;
+    defineProperty(Safe.prototype, key, getOwnPropertyDescriptor(Base.prototype, key) as PropertyDescriptor);
+  }
+  setPrototypeOf(Safe.prototype, null);
+  return Safe as unknown as T;
+}
+
+export const SafeMap = safe(Map);
+export const SafeSet = safe(Set);
+export const SafeWeakMap = safe(WeakMap);
 
 /** Calls one of the two when the promise is settled. */
 export function settle(

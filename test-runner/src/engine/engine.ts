@@ -1,0 +1,192 @@
+// The engine: the one place where anything that was recorded is kept. It knows nothing of pages; interceptors tell it
+// what happened, everyone else asks it. Its methods are bound: they may be taken apart.
+import { max, now, randomId, SafeMap, ticks } from '../shared/natives.ts';
+import type {
+  ConnectionInput,
+  ConnectionUpdate,
+  MessageFilter,
+  MessageInput,
+  SearchQuery,
+  TransportConnection,
+  TransportMessage,
+  TransportMetrics,
+} from './events.ts';
+import * as defaults from './events.ts';
+import { jsonLines, logLines } from './export.ts';
+import { type BatchSink, Outbox } from './outbox.ts';
+import { previewOf, shorten, sizeOfBuffer } from './payload.ts';
+import { createRedactor, type Redaction, type Redactor } from './redact.ts';
+import { copyOf, noCounts, Registry } from './registry.ts';
+import { retain } from './retain.ts';
+import { MessageStore } from './store.ts';
+import { Subscribers } from './subscribers.ts';
+
+export interface EngineOptions {
+  /** Messages that are kept. */
+  capacity?: number;
+  /** Bytes that are kept of all of them. */
+  byteBudget?: number;
+  /** Bytes (or characters of a text) that are kept of one payload. */
+  payloadPrefix?: number;
+  /** The same of what leaves the page. */
+  maxPayload?: number;
+  redact?: Redaction;
+  /** Keep batches for a channel that is yet to be connected. */
+  forward?: boolean;
+  /** Names the running test; asked once a message. */
+  currentTest?: () => unknown;
+}
+
+export type DevtoolsEngine = Engine;
+
+export function createDevtoolsEngine(options: EngineOptions = {}): DevtoolsEngine {
+  return new Engine(options);
+}
+
+class Engine {
+  readonly capacity: number;
+  /** Starts every id of this document. */
+  readonly session = randomId();
+  private readonly prefix: number;
+  private readonly maxPayload: number;
+  private readonly redactor: Redactor | undefined;
+  private readonly registry = new Registry();
+  private readonly store: MessageStore;
+  private readonly outbox: Outbox;
+  private readonly subscribers = new Subscribers(() => this.note('subscriber error'));
+  private notRecorded = new SafeMap<string, number>();
+  private connections = 0;
+  private messages = 0;
+
+  constructor(private readonly options: EngineOptions) {
+    this.capacity = options.capacity ?? defaults.DEFAULT_CAPACITY;
+    this.prefix = options.payloadPrefix ?? defaults.DEFAULT_PAYLOAD_PREFIX;
+    this.maxPayload = options.maxPayload ?? defaults.DEFAULT_MAX_PAYLOAD;
+    this.redactor = createRedactor(options.redact);
+    const byteBudget = options.byteBudget ?? defaults.DEFAULT_BYTE_BUDGET;
+    this.store = new MessageStore(this.capacity, byteBudget, (id) => this.registry.get(id));
+    this.outbox = new Outbox(options.forward === true, () => this.note('channel error'));
+  }
+
+  recordConnection = (input: ConnectionInput): TransportConnection => {
+    const id = input.id ?? `${this.session}-c${++this.connections}`;
+    if (this.registry.get(id)) return this.updateConnection(id, input) as TransportConnection;
+    const url = this.redactor ? this.redactor.url(input.url) : input.url;
+    const { connection } = this.registry.add({ ...input, url }, id, ticks());
+    this.outbox.connection(connection);
+    this.subscribers.changed();
+    return copyOf(connection);
+  };
+
+  /** Merges metadata; states only go on. Nothing for an id that is not known, or no more. */
+  updateConnection = (id: string, update: ConnectionUpdate): TransportConnection | undefined => {
+    const connection = this.registry.get(id)?.connection;
+    if (!connection) return undefined;
+    const { url } = update;
+    const redacted = this.redactor && url !== undefined ? { ...update, url: this.redactor.url(url) } : update;
+    this.registry.update(connection, redacted, ticks());
+    this.outbox.connection(connection);
+    this.subscribers.changed();
+    return copyOf(connection);
+  };
+
+  recordMessage = (input: MessageInput): TransportMessage => {
+    const entry = this.registry.get(input.connectionId);
+    const kept = retain(input, this.prefix, this.payloadLimit(), this.redactor);
+    const n = ++this.messages;
+    const message: TransportMessage = {
+      id: `${this.session}-m${n}`,
+      connectionId: input.connectionId,
+      n,
+      timestamp: input.timestamp ?? ticks(),
+      wallTime: now(),
+      direction: input.direction,
+      protocol: input.protocol ?? entry?.connection.protocol ?? 'websocket',
+      size: kept.size,
+      payload: kept.payload,
+      payloadPreview: previewOf(kept.payload, kept.size),
+      metadata: input.metadata ?? {},
+    };
+    if (input.type !== undefined) message.type = input.type;
+    if (kept.truncated) message.truncated = true;
+    const test = this.options.currentTest?.();
+    if (test !== undefined) message.test = test;
+    this.store.add(message, entry);
+    this.outbox.message(message, kept.whole, kept.complete);
+    this.subscribers.changed();
+    return message;
+  };
+
+  getConnections = (): TransportConnection[] => this.registry.list();
+  getMessages = (filter: MessageFilter = {}): TransportMessage[] => this.store.find(filter);
+  /** `text` is sought in text payloads and in the previews of others; case makes no difference. */
+  search = (query: SearchQuery): TransportMessage[] => this.store.find(query);
+  exportJsonl = (filter: MessageFilter = {}): string => jsonLines(this.store.find(filter));
+  exportLog = (filter: MessageFilter = {}): string => logLines(this.store.find(filter));
+
+  /** Of everything, or of one connection. */
+  getMetrics = (connectionId?: string): TransportMetrics => {
+    const { registry, store } = this;
+    const all = connectionId === undefined;
+    const one = all ? undefined : registry.get(connectionId);
+    const counts = all ? store.counts : (one?.counts ?? noCounts());
+    const lives = one !== undefined && one.connection.state !== 'closed';
+    const notRecorded: Record<string, number> = {};
+    this.notRecorded.forEach((times, reason) => {
+      notRecorded[reason] = times;
+    });
+    return {
+      activeConnectionCount: all ? registry.active() : Number(lives),
+      connectionCount: all ? registry.total : Number(one !== undefined),
+      messageCount: counts.messages,
+      incomingCount: counts.incoming,
+      outgoingCount: counts.outgoing,
+      droppedMessageCount: counts.dropped,
+      totalBytes: counts.bytes,
+      truncatedMessageCount: counts.truncated,
+      retainedMessageCount: all ? store.length : store.find({ connectionId }).length,
+      retainedBytes: store.bytes,
+      droppedConnectionCount: registry.dropped,
+      notRecorded,
+    };
+  };
+
+  /** Forgets everything but the connections that live. */
+  clear = (): void => {
+    this.store.clear();
+    this.registry.clear();
+    this.notRecorded.clear();
+    this.subscribers.changed();
+  };
+
+  /** Forgets a connection that turned out to be none. */
+  removeConnection = (id: string): void => {
+    if (this.registry.remove(id)) this.outbox.removed(id);
+    this.subscribers.changed();
+  };
+
+  /** The payload of a message that came later than the message: the bytes of a Blob. */
+  completePayload = (message: TransportMessage, bytes: ArrayBuffer): void => {
+    const whole = shorten(bytes, this.payloadLimit());
+    this.store.complete(message, shorten(whole, this.prefix));
+    this.outbox.payload(message, whole, sizeOfBuffer(whole) === message.size);
+    this.subscribers.changed();
+  };
+
+  /** How much of a payload is of use: less while the channel out of the page is behind. */
+  payloadLimit = (): number => (this.outbox.wantsWhole ? max(this.maxPayload, this.prefix) : this.prefix);
+
+  /** Counts something that is not recorded. */
+  note = (reason: string): void => {
+    this.notRecorded.set(reason, (this.notRecorded.get(reason) ?? 0) + 1);
+  };
+
+  /** Tells of changes, with a number that grows, at most once a frame. */
+  subscribe = (listener: (version: number) => void): (() => void) => this.subscribers.add(listener);
+
+  /** Sends records out of the page, in batches, from now on or from the start if `forward` was asked for. */
+  connect = (sink: BatchSink): (() => void) => this.outbox.connect(sink);
+
+  /** Hands over what waits, now. */
+  flush = (): void => this.outbox.flush();
+}

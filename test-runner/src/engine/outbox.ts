@@ -1,0 +1,177 @@
+// What leaves the page: records as lines of JSON, in batches that a channel takes at its own pace. Recording never
+// waits for it: what the channel cannot take in time loses first its long payloads, then its oldest records.
+import { cancel, later, NativePromise, SafeMap, settle, toJson } from '../shared/natives.ts';
+import type { MessagePayload, TransportConnection, TransportMessage } from './events.ts';
+import { exportedMessage } from './export.ts';
+import { sizeOfBuffer } from './payload.ts';
+import { RingBuffer } from './ring-buffer.ts';
+
+/** A batch waits this long for more to come: one hop for many messages, and a person still calls it live. */
+const BATCH_MS = 100;
+/** A batch is closed when it has become this long: what a debugging channel takes in one message without stalling. */
+const BATCH_CHARACTERS = 256 * 1024;
+/** Long payloads that wait for the channel. */
+const MAX_WAITING_BYTES = 8 * 1024 * 1024;
+/** Messages that wait for the channel. */
+const MAX_WAITING = 20_000;
+
+/** Lines of JSON: `{"kind":"connection"|"message"|"payload"|"gap", ...}`; `payload` is a message again, now with its bytes. */
+export interface TransportBatch {
+  records: string[];
+}
+
+/** Takes a batch; the next one comes when the promise is settled, or at once if there is none. */
+export type BatchSink = (batch: TransportBatch) => unknown;
+
+interface Item {
+  message: TransportMessage;
+  /** More of the payload than the message keeps. */
+  whole: MessagePayload | undefined;
+  /** Whether that is all of it. */
+  complete: boolean;
+  /** Whether the message has left already. */
+  late: boolean;
+}
+
+export class Outbox {
+  private items = new RingBuffer<Item>(MAX_WAITING);
+  private changed = new SafeMap<string, TransportConnection | undefined>();
+  private sink: BatchSink | undefined;
+  private busy = false;
+  private timer = 0;
+  private waitingBytes = 0;
+  private lost = 0;
+
+  constructor(
+    /** Whether records are kept for a channel that is yet to come. */
+    private readonly waits: boolean,
+    private readonly failed: (error: unknown) => void,
+  ) {}
+
+  /** Whether long payloads are wanted and have room. */
+  get wantsWhole(): boolean {
+    return (this.waits || this.sink !== undefined) && this.waitingBytes < MAX_WAITING_BYTES;
+  }
+
+  private get collects(): boolean {
+    return this.waits || this.sink !== undefined;
+  }
+
+  connect(sink: BatchSink): () => void {
+    this.sink = sink;
+    this.busy = false;
+    this.schedule();
+    return () => {
+      if (this.sink === sink) this.sink = undefined;
+    };
+  }
+
+  connection(connection: TransportConnection): void {
+    if (!this.collects) return;
+    this.changed.set(connection.id, connection);
+    this.schedule();
+  }
+
+  removed(id: string): void {
+    if (!this.collects) return;
+    this.changed.set(id, undefined);
+    this.schedule();
+  }
+
+  message(message: TransportMessage, whole: MessagePayload | undefined, complete: boolean): void {
+    if (!this.collects) return;
+    this.push({ message, whole, complete, late: false });
+  }
+
+  /** The payload of a message that went without it. */
+  payload(message: TransportMessage, whole: MessagePayload, complete: boolean): void {
+    if (!this.collects) return;
+    this.push({ message, whole, complete, late: true });
+  }
+
+  clear(): void {
+    this.items.clear();
+    this.changed.clear();
+    this.waitingBytes = 0;
+  }
+
+  /** Hands over everything that waits, whether or not the channel has asked for it. */
+  flush(): void {
+    while (this.sink && (this.items.length || this.changed.size || this.lost)) this.hand(this.sink);
+  }
+
+  private push(item: Item): void {
+    if (item.whole !== undefined) this.waitingBytes += lengthOf(item.whole);
+    const evicted = this.items.push(item);
+    if (evicted) {
+      this.lost++;
+      if (evicted.whole !== undefined) this.waitingBytes -= lengthOf(evicted.whole);
+    }
+    this.schedule();
+  }
+
+  private schedule(wait = BATCH_MS): void {
+    if (this.timer || this.busy || !this.sink) return;
+    this.timer = later(() => {
+      this.timer = 0;
+      if (this.sink && !this.busy) this.turn(this.sink);
+    }, wait);
+  }
+
+  private turn(sink: BatchSink): void {
+    const taken = this.hand(sink);
+    const more = () => {
+      if (this.sink !== sink) return;
+      this.busy = false;
+      if (this.items.length || this.changed.size) this.schedule(this.items.length ? 0 : BATCH_MS);
+    };
+    if (taken instanceof NativePromise) {
+      this.busy = true;
+      settle(taken, more, more);
+    } else {
+      more();
+    }
+  }
+
+  private hand(sink: BatchSink): unknown {
+    cancel(this.timer);
+    this.timer = 0;
+    try {
+      return sink({ records: this.take() });
+    } catch (error) {
+      this.failed(error);
+      return undefined;
+    }
+  }
+
+  private take(): string[] {
+    const records: string[] = [];
+    this.changed.forEach((connection, id) => {
+      records[records.length] = lineOf({ kind: 'connection', ...(connection ?? { id, removed: true }) });
+    });
+    this.changed.clear();
+    if (this.lost) records[records.length] = lineOf({ kind: 'gap', messages: this.lost });
+    this.lost = 0;
+    let length = 0;
+    while (this.items.length && length < BATCH_CHARACTERS) {
+      const { message, whole, complete, late } = this.items.shift() as Item;
+      if (whole !== undefined) this.waitingBytes -= lengthOf(whole);
+      const line = lineOf({ kind: late ? 'payload' : 'message', ...exportedMessage(message, whole, complete) });
+      records[records.length] = line;
+      length += line.length;
+    }
+    return records;
+  }
+}
+
+/** Metadata may hold what has no JSON; then the record says so. */
+function lineOf(record: Record<string, unknown>): string {
+  try {
+    return toJson(record);
+  } catch (error) {
+    return toJson({ kind: record['kind'], id: record['id'], error: `${error}` });
+  }
+}
+
+const lengthOf = (payload: MessagePayload): number =>
+  typeof payload === 'string' ? payload.length : sizeOfBuffer(payload);

@@ -1,0 +1,133 @@
+// What leaves the page: batches at the pace of the channel, without loss that is not told.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { load } from '../harness/module.mjs';
+
+const { createDevtoolsEngine } = await load('engine/engine.ts');
+const open = (engine) => engine.recordConnection({ protocol: 'websocket', url: 'ws://host/', state: 'open' }).id;
+const say = (engine, connectionId, payload) => engine.recordMessage({ connectionId, direction: 'in', payload });
+
+function collector() {
+  const batches = [];
+  const sink = ({ records }) => {
+    batches.push(records.map((line) => JSON.parse(line)));
+  };
+  return { batches, sink, all: () => batches.flat() };
+}
+
+test('what came before the channel is sent too, connections first, whole payloads', () => {
+  const engine = createDevtoolsEngine({ forward: true, maxPayload: 4_000 });
+  const id = open(engine);
+  say(engine, id, 'x'.repeat(3_000));
+  say(engine, id, new Uint8Array(2_000).fill(1));
+  say(engine, id, 'y'.repeat(5_000));
+  const { all, sink } = collector();
+  engine.connect(sink);
+  engine.flush();
+  const [connection, text, bytes, cut] = all();
+  assert.deepEqual([connection.kind, connection.id, connection.state], ['connection', id, 'open']);
+  assert.deepEqual([text.kind, text.payload.length, text.truncated], ['message', 3000, undefined]);
+  assert.deepEqual([bytes.payload.byteLength, bytes.truncated], [2000, undefined]);
+  assert.equal(Buffer.from(bytes.payload.base64, 'base64').compare(Buffer.alloc(2_000, 1)), 0);
+  assert.deepEqual([cut.payload.length, cut.size, cut.truncated], [4000, 5000, true]);
+  assert.equal(engine.getMessages()[0].payload.length, 1024);
+});
+
+test('without a channel nothing is held', () => {
+  const engine = createDevtoolsEngine();
+  say(engine, open(engine), 'x'.repeat(3_000));
+  const { all, sink } = collector();
+  engine.connect(sink);
+  engine.flush();
+  assert.deepEqual(all(), []);
+});
+
+test('the next batch waits until the channel has taken the last', async () => {
+  const engine = createDevtoolsEngine();
+  const id = open(engine);
+  const batches = [];
+  let took;
+  let called = new Promise((resolve) => {
+    took = resolve;
+  });
+  let release;
+  engine.connect(({ records }) => {
+    batches.push(records.length);
+    took();
+    return new Promise((resolve) => {
+      release = resolve;
+    });
+  });
+  say(engine, id, 'one');
+  await called;
+  assert.deepEqual(batches, [1]);
+  called = new Promise((resolve) => {
+    took = resolve;
+  });
+  say(engine, id, 'two');
+  say(engine, id, 'three');
+  const idle = await Promise.race([called, new Promise((resolve) => setTimeout(resolve, 250, 'idle'))]);
+  assert.equal(idle, 'idle');
+  release();
+  await called;
+  assert.deepEqual(batches, [1, 2]);
+});
+
+test('a channel that is behind costs long payloads, then the oldest messages, and both are said', () => {
+  const engine = createDevtoolsEngine({ forward: true });
+  const id = open(engine);
+  for (let i = 0; i < 12; i++) say(engine, id, 'x'.repeat(1024 * 1024));
+  for (let i = 0; i < 20_000; i++) say(engine, id, 'small');
+  const { all, sink } = collector();
+  engine.connect(sink);
+  engine.flush();
+  const messages = all().filter(({ kind }) => kind === 'message');
+  assert.deepEqual(
+    all().filter(({ kind }) => kind === 'gap'),
+    [{ kind: 'gap', messages: 12 }],
+  );
+  assert.equal(messages.length, 20_000);
+
+  const other = createDevtoolsEngine({ forward: true });
+  const second = open(other);
+  for (let i = 0; i < 12; i++) say(other, second, 'x'.repeat(1024 * 1024));
+  const later = collector();
+  other.connect(later.sink);
+  other.flush();
+  const lengths = later
+    .all()
+    .filter(({ kind }) => kind === 'message')
+    .map(({ payload }) => payload.length);
+  assert.deepEqual(lengths, [...Array(8).fill(1024 * 1024), ...Array(4).fill(1024)]);
+  assert.ok(later.batches.length > 5, 'in batches of bounded length');
+});
+
+test('a channel that throws does no harm, and is counted', () => {
+  const engine = createDevtoolsEngine({ forward: true });
+  const id = open(engine);
+  const cyclic = {};
+  cyclic.self = cyclic;
+  engine.updateConnection(id, { metadata: cyclic });
+  say(engine, id, 'a');
+  engine.connect(() => {
+    throw new Error('gone');
+  });
+  engine.flush();
+  assert.deepEqual(engine.getMetrics().notRecorded, { 'channel error': 1 });
+});
+
+test('a removed connection and a late payload are records of their own', () => {
+  const engine = createDevtoolsEngine({ forward: true });
+  const [gone, id] = [open(engine), open(engine)];
+  engine.removeConnection(gone);
+  const message = engine.recordMessage({ connectionId: id, direction: 'in', payload: new ArrayBuffer(0), size: 3 });
+  assert.equal(message.truncated, true);
+  engine.completePayload(message, new Uint8Array([1, 2, 3]).buffer);
+  assert.deepEqual([message.truncated, message.payload.byteLength], [undefined, 3]);
+  const { all, sink } = collector();
+  engine.connect(sink);
+  engine.flush();
+  assert.deepEqual(all()[0], { kind: 'connection', id: gone, removed: true });
+  const payload = all().find(({ kind }) => kind === 'payload');
+  assert.deepEqual([payload.id, payload.payload.base64], [message.id, 'AQID']);
+});
