@@ -1,13 +1,21 @@
 //! Things that must never be read in an output: the secret one-time codes are made from, the codes and links made with
 //! it, and the addresses pages report of themselves. Each is a type that redacts itself.
+//!
+//! - `store`: where the secret comes from: variable, file, or made for one run.
+//! - `init`: makes the file, for `devtools-test secret init`.
+
+mod init;
+mod store;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
 use serde::{Serialize, Serializer};
 use url::Url;
 use zeroize::Zeroizing;
+
+pub use init::{GitIgnore, Initialized, init};
+pub use store::{FoundSecret, SecretError, SecretFile, SecretSource, file_in, find_secret};
 
 /// Environment variable that carries the secret, read by `settings`.
 pub const SECRET_VARIABLE: &str = "AIT_DEBUG_TOTP_SECRET";
@@ -41,6 +49,15 @@ impl Secret {
         let mut bytes = Zeroizing::new(vec![0; MADE_BYTES]);
         getrandom::fill(&mut bytes).map_err(|_| SecretError::NoRandomness)?;
         Ok(Self(bytes))
+    }
+
+    /// As it stands in the file.
+    fn to_hex(&self) -> Zeroizing<String> {
+        let mut text = Zeroizing::new(String::with_capacity(self.0.len() * 2));
+        for byte in self.0.iter() {
+            text.extend([byte >> 4, byte & 15].map(|half| char::from_digit(half.into(), 16).unwrap_or_default()));
+        }
+        text
     }
 
     /// The key itself, for the code generator only.
@@ -170,83 +187,6 @@ fn truncate(mut text: String, max: usize) -> String {
         text.push('…');
     }
     text
-}
-
-/// Where a secret came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SecretSource {
-    /// [`SECRET_VARIABLE`].
-    Environment,
-    /// [`SECRET_FILE`].
-    File,
-    /// Made for this run and kept in memory.
-    Made,
-}
-
-/// A secret, and what a person should know about it.
-#[derive(Clone, Debug)]
-pub struct FoundSecret {
-    /// The secret.
-    pub secret: Secret,
-    /// Where it came from.
-    pub source: SecretSource,
-    /// A warning without values, at most one.
-    pub warning: Option<String>,
-}
-
-/// Why there is no secret. Never carries a value.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SecretError {
-    /// The variable is set to something else than a secret.
-    #[error(
-        "{SECRET_VARIABLE} is set but is no secret: it must be hex digits, an even number, 32 or more. Make one with \
-         `openssl rand -hex 32`, or unset it"
-    )]
-    BadVariable,
-    /// The file holds something else than a secret.
-    #[error("{path} holds no secret: it must be hex digits, an even number, 32 or more. Write a new one or remove it", path = path.display())]
-    BadFile {
-        /// Which file.
-        path: PathBuf,
-    },
-    /// The file cannot be read.
-    #[error("{path} cannot be read ({kind}). Mend its permissions or set {SECRET_VARIABLE}", path = path.display())]
-    Unreadable {
-        /// Which file.
-        path: PathBuf,
-        /// What the operating system said.
-        kind: std::io::ErrorKind,
-    },
-    /// The operating system gave no random numbers.
-    #[error("the operating system gave no random numbers, so no secret can be made. Set {SECRET_VARIABLE}")]
-    NoRandomness,
-}
-
-/// Finds the secret: the variable's value, else the file beside the nearest `package.json` from `project_root`
-/// upwards, else a new one. Writes nothing.
-pub fn find_secret(variable: Option<&str>, project_root: &Path) -> Result<FoundSecret, SecretError> {
-    if let Some(text) = variable.filter(|text| !text.trim().is_empty()) {
-        let secret = Secret::from_hex(text).ok_or(SecretError::BadVariable)?;
-        let differs = matches!(read_file(project_root), Ok(Some(other)) if other != secret);
-        let warning = differs.then(|| {
-            format!("{SECRET_VARIABLE} and {SECRET_FILE} hold different secrets; the variable is used. Apps built with the other one are refused.")
-        });
-        return Ok(FoundSecret { secret, source: SecretSource::Environment, warning });
-    }
-    if let Some(secret) = read_file(project_root)? {
-        return Ok(FoundSecret { secret, source: SecretSource::File, warning: None });
-    }
-    Ok(FoundSecret { secret: Secret::random()?, source: SecretSource::Made, warning: None })
-}
-
-fn read_file(project_root: &Path) -> Result<Option<Secret>, SecretError> {
-    let folder = project_root.ancestors().find(|dir| dir.join("package.json").is_file()).unwrap_or(project_root);
-    let path = folder.join(SECRET_FILE);
-    match fs_err::read_to_string(&path) {
-        Ok(text) => Secret::from_hex(&Zeroizing::new(text)).map(Some).ok_or(SecretError::BadFile { path }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(SecretError::Unreadable { path, kind: error.kind() }),
-    }
 }
 
 macro_rules! redacting {

@@ -13,9 +13,12 @@ use crate::ident::PLATFORMS;
 use crate::settings::{FILE_NAME, Given};
 
 /// What was typed.
+#[derive(Debug)]
 pub(super) enum Parsed {
     /// Run tests.
     Run(Box<Given>),
+    /// Make the secret of this project.
+    SecretInit(Box<Given>),
     /// Print this: help or version.
     Text(String),
 }
@@ -34,6 +37,22 @@ struct Cli {
 enum Command {
     /// Run tests (what happens without a subcommand, too)
     Run(Box<RunArgs>),
+    /// The secret behind the one-time codes
+    #[command(subcommand)]
+    Secret(SecretCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum SecretCommand {
+    /// Make .ait_relay beside the nearest package.json, readable by you alone, and have git ignore it
+    Init(RootArgs),
+}
+
+#[derive(Debug, Args)]
+struct RootArgs {
+    /// Folder of the project [default: that of the nearest package.json]
+    #[arg(long, value_name = "DIR")]
+    project_root: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -170,6 +189,9 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, 
     let parsed = command.try_get_matches_from(complete_bail(args)).and_then(|found| Cli::from_arg_matches(&found));
     match parsed {
         Ok(Cli { command: Some(Command::Run(run)), .. }) => Ok(Parsed::Run(Box::new((*run).into()))),
+        Ok(Cli { command: Some(Command::Secret(SecretCommand::Init(root))), .. }) => {
+            Ok(Parsed::SecretInit(Box::new(Given { project_root: root.project_root, ..Given::default() })))
+        }
         Ok(Cli { run, command: None }) => Ok(Parsed::Run(Box::new(run.into()))),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Ok(Parsed::Text(error.render().to_string()))
@@ -249,78 +271,4 @@ impl From<RunArgs> for Given {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    fn given(line: &str) -> Given {
-        match parse(std::iter::once("devtools-test").chain(line.split_whitespace()).map(OsString::from)) {
-            Ok(Parsed::Run(given)) => *given,
-            Ok(Parsed::Text(text)) => panic!("{text}"),
-            Err(message) => panic!("{message}"),
-        }
-    }
-
-    fn text(line: &str) -> String {
-        match parse(std::iter::once("devtools-test").chain(line.split_whitespace()).map(OsString::from)) {
-            Ok(Parsed::Text(text)) | Err(text) => text,
-            Ok(Parsed::Run(given)) => panic!("{given:?}"),
-        }
-    }
-
-    #[test]
-    fn clap_finds_no_contradiction() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn run_is_the_default() {
-        assert_eq!(given("a.ts b.ts --target chrome").files, ["a.ts", "b.ts"]);
-        assert_eq!(given("run a.ts --target chrome").files, ["a.ts"]);
-        assert_eq!(given("./run").files, ["./run"]);
-        assert_eq!(given("-- run --bail").files, ["run", "--bail"]);
-        assert!(given("").files.is_empty());
-    }
-
-    #[test]
-    fn values_that_look_like_flags_reach_our_own_check() {
-        assert_eq!(given("--timeout -1").timeout.as_deref(), Some("-1"));
-        assert_eq!(given("-t -1").test_name_pattern.as_deref(), Some("-1"));
-        assert_eq!(given("--bail -1").bail.as_deref(), Some("-1"));
-    }
-
-    #[test]
-    fn bail_may_stand_alone() {
-        assert_eq!(given("--bail 3 a.ts").bail.as_deref(), Some("3"));
-        let alone = given("--bail a.ts");
-        assert_eq!((alone.bail.as_deref(), alone.files), (Some("1"), vec!["a.ts".to_owned()]));
-        assert_eq!(given("a.ts --bail").bail.as_deref(), Some("1"));
-        assert_eq!(given("--bail --target chrome").target.as_deref(), Some("chrome"));
-        assert_eq!(given("--bail=2").bail.as_deref(), Some("2"));
-    }
-
-    #[test]
-    fn switches_that_are_not_typed_say_nothing() {
-        assert_eq!(given("").manual, None);
-        assert_eq!(given("--manual-blocking").manual, Some(true));
-        assert_eq!(given("-vv").verbose, 2);
-    }
-
-    #[test]
-    fn help_shows_every_exit_code_and_version_the_version() {
-        let help = text("--help");
-        for exit in Exit::ALL {
-            assert!(help.contains(&format!("  {:<4} {}", exit.code(), exit.meaning())), "{help}");
-        }
-        assert!(help.contains("ios-pwa") && help.contains("Time limits"), "{help}");
-        assert_eq!(text("--version"), format!("devtools-test {}\n", env!("CARGO_PKG_VERSION")));
-        assert!(text("run -h").contains("Exit codes"));
-    }
-
-    #[test]
-    fn a_mistake_is_named() {
-        let message = text("--reportr json");
-        assert!(message.starts_with("unexpected argument '--reportr' found"), "{message}");
-        assert!(message.contains("--reporter"), "{message}");
-    }
-}
+mod tests;

@@ -6,12 +6,14 @@
 //! - `signals`: Ctrl-C and its kin.
 //! - `log`: the log of `-v` and `--log-file`.
 //! - `run`: the subcommand that runs tests.
+//! - `secret`: `secret init`.
 
 mod args;
 mod log;
 mod output;
 mod present;
 mod run;
+mod secret;
 mod signals;
 
 use std::ffi::OsString;
@@ -25,6 +27,7 @@ use output::{error, print};
 pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
     match parse(args) {
         Ok(Parsed::Run(given)) => run::run(*given),
+        Ok(Parsed::SecretInit(given)) => secret::init(&given),
         Ok(Parsed::Text(text)) => {
             print(&text);
             Exit::Passed

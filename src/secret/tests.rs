@@ -7,6 +7,14 @@ use super::*;
 const ONE: &str = "00112233445566778899aabbccddeeff";
 const OTHER: &str = "ffeeddccbbaa99887766554433221100";
 
+/// The file as `secret init` makes it, with this text.
+fn write_file(dir: &std::path::Path, text: &str) {
+    let path = dir.join(SECRET_FILE);
+    std::fs::write(&path, text).unwrap();
+    #[cfg(unix)]
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+}
+
 #[test]
 fn secrets_are_hex_of_even_length_and_128_bits_or_more() {
     assert!(Secret::from_hex(&format!(" {ONE}\n")).is_some());
@@ -26,7 +34,7 @@ fn the_variable_wins_then_the_file_beside_package_json_then_a_new_one() {
     assert!(!dir.path().join(SECRET_FILE).exists() && !inner.join(SECRET_FILE).exists());
 
     std::fs::write(dir.path().join("package.json"), "{}").unwrap();
-    std::fs::write(dir.path().join(SECRET_FILE), format!("{ONE}\n")).unwrap();
+    write_file(dir.path(), &format!("{ONE}\n"));
     let found = find_secret(Some(" "), &inner).unwrap();
     assert_eq!((found.source, found.secret), (SecretSource::File, Secret::from_hex(ONE).unwrap()));
 
@@ -34,12 +42,13 @@ fn the_variable_wins_then_the_file_beside_package_json_then_a_new_one() {
     assert!(same.source == SecretSource::Environment && same.warning.is_none());
     let warning = find_secret(Some(OTHER), &inner).unwrap().warning.unwrap();
     assert!(!warning.contains(ONE) && !warning.contains(OTHER));
+    assert_eq!(*Secret::from_hex(&ONE.to_uppercase()).unwrap().to_hex(), ONE);
 }
 
 #[test]
 fn errors_name_the_place_and_not_the_value() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join(SECRET_FILE), "hunter2").unwrap();
+    write_file(dir.path(), "hunter2");
     assert_eq!(find_secret(Some("hunter2"), dir.path()).unwrap_err(), SecretError::BadVariable);
     let error = find_secret(None, dir.path()).unwrap_err().to_string();
     assert!(error.contains(SECRET_FILE) && !error.contains("hunter2"), "{error}");

@@ -30,7 +30,7 @@ pub use error::SettingsError;
 pub use file::{FILE_NAME, FileGiven, nearest_package};
 pub use given::Given;
 pub use reporters::{ReporterChoice, ReporterKind};
-pub use resolve::resolve;
+pub use resolve::{project_root, resolve};
 pub use resolved::{AttachSettings, Limits, LogSettings, Look, ReportSettings, Selection, Settings, TargetSettings};
 pub use source::{Source, Sourced};
 pub use surroundings::{Environment, Surroundings};

@@ -57,7 +57,7 @@ pub fn resolve(flags: Given, file: Option<FileGiven>, around: &Surroundings<'_>)
 }
 
 /// `--project-root`, else the folder of the nearest `package.json`, else the working directory.
-pub(super) fn project_root(flags: &Given, around: &Surroundings<'_>) -> Result<Sourced<PathBuf>, SettingsError> {
+pub fn project_root(flags: &Given, around: &Surroundings<'_>) -> Result<Sourced<PathBuf>, SettingsError> {
     match &flags.project_root {
         Some(text) => Sourced { value: text.clone(), source: Source::Flag("--project-root") }.parse(|text| {
             let path = around.cwd.join(text);

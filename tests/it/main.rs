@@ -11,6 +11,7 @@ mod endpoint;
 mod lost_pages;
 mod relay;
 mod same_results;
+mod secret;
 mod signals;
 mod vitest_micro;
 
