@@ -8,8 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the bundles are made of, relative to `test-runner/`.
-const SOURCES: [&str; 7] =
-    ["src", "package.json", "package-lock.json", "build.mjs", "build-plugins.mjs", "build-natives.mjs", "tsconfig.json"];
+const SOURCES: [&str; 7] = [
+    "src",
+    "package.json",
+    "package-lock.json",
+    "build.mjs",
+    "build-plugins.mjs",
+    "build-natives.mjs",
+    "tsconfig.json",
+];
 
 /// Copy of the lockfile that the installed `node_modules` were made from.
 const INSTALLED_LOCK: &str = "node_modules/.installed-lock.json";

@@ -134,6 +134,8 @@ pub enum TargetKind {
     Device,
     /// A headless Chrome of our own.
     Chrome,
+    /// A WebKit of our own, whose page dials into our relay.
+    Webkit,
     /// A browser somebody else started (`--cdp-endpoint`).
     Endpoint,
 }

@@ -23,4 +23,5 @@ pub mod settings;
 pub mod totp;
 pub mod tunnel;
 pub mod user_agent;
+pub mod webkit;
 pub mod wire;

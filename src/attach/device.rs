@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use super::link::{LinkKind, link};
-use super::present::{AttachPresenter, Invitation, Waiting};
+use super::present::{AttachPresenter, Invitation, Visitor, Waiting};
 use super::wait::{Action, Seen, Wait};
 use super::{AttachError, Qr};
 use crate::cdp::page::{Abilities, BoxFuture, Page, PageSource, PageUnavailable};
 use crate::cdp::runtime::{self, EvaluateError, EvaluateOptions};
-use crate::cdp::{CdpError, Client};
+use crate::cdp::{CdpError, Client, CloseReason};
 use crate::event::{AttachStage, EventKind, Events, LossCause, PageInfo};
 use crate::relay::{Relay, RelayOptions, RelayStatus, Target, TargetState};
 use crate::secret::Secret;
@@ -29,6 +29,8 @@ const RELOAD_LIMIT: Duration = Duration::from_secs(20);
 /// How long a person has to bring a lost page back when no other limit was given: to notice, unlock and scan. A run
 /// that nobody watches must end some time.
 const REATTACH_LIMIT: Duration = Duration::from_secs(120);
+/// A page that is dismissed is gone at once.
+const DISMISS_LIMIT: Duration = Duration::from_secs(2);
 /// How often the person is told how long it takes.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -110,6 +112,16 @@ impl DevicePages {
         Ok(Invitation { link, qr, valid_for, renewed })
     }
 
+    /// The page in use will not be used again, whatever becomes of it; the next is one that attaches anew.
+    pub async fn give_up_page(&mut self, reason: CloseReason) {
+        let Some(Current { target, .. }) = self.current.take() else { return };
+        let mut watch = target.watch();
+        target.dismiss(reason).await;
+        // The task behind it takes its commands one by one and may be at another.
+        let gone = watch.wait_for(|view| view.state == TargetState::Gone);
+        drop(timeout(DISMISS_LIMIT, gone).await);
+    }
+
     /// Shows the code and waits for a page that `wanted` takes and that answers.
     async fn wait(
         &mut self,
@@ -120,7 +132,7 @@ impl DevicePages {
         let Some(relay) = &self.relay else { return Err(unavailable(&AttachError::NotStarted)) };
         let mut status = relay.status();
         let before = status.borrow().clone();
-        let mut wait = Wait::new(Instant::now(), limit);
+        let mut wait = Wait::new(Instant::now(), limit, self.options.presenter.visitor());
         let result = loop {
             let candidate = status.borrow_and_update().target.clone().filter(|t| t.view().state.answers() && wanted(t));
             let seen = seen(&before, &status.borrow(), self.silent);
@@ -162,7 +174,11 @@ impl DevicePages {
                     Ok(invitation) => {
                         self.options.presenter.show(&invitation);
                         if !renewed {
-                            tell(events, AttachStage::Waiting, "Waiting for a page: scan the QR code.").await;
+                            let words = match self.options.presenter.visitor() {
+                                Visitor::Person => "Waiting for a page: scan the QR code.",
+                                Visitor::Browser => "Waiting for the browser to open the page.",
+                            };
+                            tell(events, AttachStage::Waiting, words).await;
                         }
                     }
                     Err(error) => return Some(unavailable(&error)),

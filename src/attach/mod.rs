@@ -16,5 +16,5 @@ mod wait;
 pub use device::{DeviceOptions, DevicePages};
 pub use error::AttachError;
 pub use link::{LinkKind, link};
-pub use present::{AttachPresenter, Invitation, Waiting};
+pub use present::{AttachPresenter, Invitation, Visitor, Waiting};
 pub use qr::{Qr, QrStyle};

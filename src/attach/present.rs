@@ -29,8 +29,22 @@ pub struct Waiting {
     pub seen: String,
 }
 
+/// Who follows an invitation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visitor {
+    /// Somebody with a phone.
+    Person,
+    /// A browser of ours.
+    Browser,
+}
+
 /// Shows invitations to whoever holds the phone.
 pub trait AttachPresenter: Send {
+    /// Whom it shows them to, for the words of messages.
+    fn visitor(&self) -> Visitor {
+        Visitor::Person
+    }
+
     /// An invitation, before the wait begins and each time its code is replaced.
     fn show(&mut self, invitation: &Invitation);
 

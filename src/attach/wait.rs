@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::present::Visitor;
 use crate::event::AttachStage;
 use crate::totp::{Totp, UnixSeconds};
 
@@ -47,12 +48,13 @@ pub(super) struct Wait {
     limit: Option<Duration>,
     code_ends: Option<UnixSeconds>,
     seen: Seen,
+    visitor: Visitor,
 }
 
 impl Wait {
-    /// Starts to wait; `limit` is how long, `None` for as long as it takes.
-    pub(super) fn new(now: Instant, limit: Option<Duration>) -> Self {
-        Self { began: now, limit, code_ends: None, seen: Seen::default() }
+    /// Starts to wait for `visitor`; `limit` is how long, `None` for as long as it takes.
+    pub(super) fn new(now: Instant, limit: Option<Duration>, visitor: Visitor) -> Self {
+        Self { began: now, limit, code_ends: None, seen: Seen::default(), visitor }
     }
 
     /// Something was seen.
@@ -110,6 +112,9 @@ impl Wait {
             return "A page connected but did not answer: it is in the background, stopped at a dialog, or busy without end.".to_owned();
         }
         if seen.accepted == 0 && seen.refused == 0 {
+            if self.visitor == Visitor::Browser {
+                return "The browser did not load the page.".to_owned();
+            }
             return "Nobody called. Scan the QR code, or open its link, and keep the page in the foreground."
                 .to_owned();
         }
@@ -139,7 +144,7 @@ mod tests {
     #[test]
     fn a_code_is_replaced_before_it_ends() {
         let start = Instant::now();
-        let mut wait = Wait::new(start, None);
+        let mut wait = Wait::new(start, None, Visitor::Person);
         let at = |wait: &mut Wait, s: u64| wait.on_time(start + Duration::from_secs(s), UnixSeconds(WALL + s));
         assert_eq!(at(&mut wait, 0), [Action::Show { renewed: false }]);
         let end = Totp::end_of(UnixSeconds(WALL)).0 - WALL;
@@ -154,7 +159,7 @@ mod tests {
         let start = Instant::now();
         let limit = Duration::from_secs(10);
         let give_up = |seen: &[Seen]| {
-            let mut wait = Wait::new(start, Some(limit));
+            let mut wait = Wait::new(start, Some(limit), Visitor::Person);
             for one in seen {
                 wait.on_seen(*one);
             }
@@ -177,7 +182,7 @@ mod tests {
 
     #[test]
     fn each_stage_is_told_once_and_each_refusal() {
-        let mut wait = Wait::new(Instant::now(), None);
+        let mut wait = Wait::new(Instant::now(), None, Visitor::Person);
         let stages = |actions: Vec<Action>| -> Vec<AttachStage> {
             actions
                 .into_iter()

@@ -91,12 +91,15 @@ struct RunArgs {
 
 #[derive(Debug, Args)]
 struct PlaceArgs {
-    /// Where tests run: device (a page that attaches to us) or chrome (headless) [default: device]
+    /// Where tests run: device (a page that attaches to us), chrome (headless) or webkit [default: device]
     #[arg(long, value_name = "KIND", help_heading = "Where tests run")]
     target: Option<String>,
-    /// The Chrome to start: a path or a name [env: DEVTOOLS_TEST_BROWSER]
+    /// The Chrome or WebKit to start: a path or a name [env: DEVTOOLS_TEST_BROWSER]
     #[arg(long, value_name = "PATH", help_heading = "Where tests run")]
     browser: Option<String>,
+    /// The WebDriver that starts WebKit: a path or a name [env: DEVTOOLS_TEST_WEBDRIVER]
+    #[arg(long, value_name = "PATH", help_heading = "Where tests run")]
+    webdriver: Option<String>,
     /// Start Chrome without its sandbox (as root this is the default)
     #[arg(long, help_heading = "Where tests run")]
     no_sandbox: bool,
@@ -243,6 +246,7 @@ impl From<RunArgs> for Given {
             project_root: args.project_root,
             target: place.target,
             browser: place.browser,
+            webdriver: place.webdriver,
             no_sandbox: switch(place.no_sandbox),
             cdp_endpoint: place.cdp_endpoint,
             page_url: place.page_url,

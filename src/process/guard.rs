@@ -32,12 +32,12 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// Starts a program: its path, arguments and variables are taken from `command`. Its stdin is empty, its stdout a
-    /// pipe that [`Self::take_stdout`] gives, its stderr is read for [`Self::last_lines`].
+    /// Starts a program: its path, arguments and variables are taken from `command`. Its stdin is empty, its stderr
+    /// is read for [`Self::last_lines`].
     ///
     /// # Errors
     /// What the operating system says. A program that is there but cannot be run ends at once.
-    pub fn start(command: &Command) -> std::io::Result<Self> {
+    pub fn start(command: &Command, stdout: Stdio) -> std::io::Result<Self> {
         let mut guard = Command::new("/bin/sh");
         guard.args(["-c", GUARD, "sh"]).arg(command.get_program()).args(command.get_args());
         for (name, value) in command.get_envs() {
@@ -46,7 +46,7 @@ impl Guarded {
                 None => guard.env_remove(name),
             };
         }
-        guard.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        guard.stdin(Stdio::piped()).stdout(stdout).stderr(Stdio::piped());
         let mut wrap = CommandWrap::from(tokio::process::Command::from(guard));
         wrap.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
         let mut child = wrap.spawn()?;
@@ -64,7 +64,7 @@ impl Guarded {
         self.child.id()
     }
 
-    /// What it writes to stdout, once.
+    /// What it writes to stdout, where that is a pipe; once.
     pub fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.child.stdout().take()
     }
@@ -127,18 +127,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_gets_its_arguments_and_its_end_is_told() {
-        let mut guarded = Guarded::start(&shell("echo \"$DT_GUARDED\"; cat; echo oh >&2; exit 3")).unwrap();
+        let mut guarded =
+            Guarded::start(&shell("echo \"$DT_GUARDED\"; cat; echo oh >&2; exit 3"), Stdio::piped()).unwrap();
         let mut lines = lines(&mut guarded);
         assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("a b"));
         assert_eq!(guarded.ended().await, "exit status 3");
         assert!(guarded.last_lines().for_message().ends_with("\n  oh"));
-        let mut missing = Guarded::start(&Command::new("/no/such/program")).unwrap();
+        let mut missing = Guarded::start(&Command::new("/no/such/program"), Stdio::null()).unwrap();
         assert_eq!(missing.ended().await, "exit status 127");
     }
 
     #[tokio::test]
     async fn what_it_started_ends_with_it() {
-        let mut guarded = Guarded::start(&shell("sleep 1000 & echo up; wait")).unwrap();
+        let mut guarded = Guarded::start(&shell("sleep 1000 & echo up; wait"), Stdio::piped()).unwrap();
         let mut lines = lines(&mut guarded);
         assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("up"));
         guarded.end().await;
@@ -147,7 +148,8 @@ mod tests {
 
     #[tokio::test]
     async fn it_ends_when_we_are_gone_without_a_word() {
-        let mut guarded = Guarded::start(&shell("trap '' TERM; sleep 1000 & echo up; wait; wait")).unwrap();
+        let mut guarded =
+            Guarded::start(&shell("trap '' TERM; sleep 1000 & echo up; wait; wait"), Stdio::piped()).unwrap();
         let mut lines = lines(&mut guarded);
         assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("up"));
         // As when we are killed: nobody ends it, but its pipe closes.

@@ -23,10 +23,12 @@ pub struct Given {
     pub allow_only: Option<bool>,
     /// A run without a test is green.
     pub pass_with_no_tests: Option<bool>,
-    /// `device` or `chrome`.
+    /// `device`, `chrome` or `webkit`.
     pub target: Option<String>,
     /// Path of the browser.
     pub browser: Option<String>,
+    /// Path of the driver that starts a WebKit.
+    pub webdriver: Option<String>,
     /// Start the browser without its sandbox.
     pub no_sandbox: Option<bool>,
     /// Address of a browser somebody else started.

@@ -185,9 +185,10 @@ fn target(from: &Sources<'_>) -> Result<TargetSettings, SettingsError> {
     let page = from.text("--page-url", |given| &given.page_url);
     let page = page.map(|text| text.parse(|text| address(text, &["http", "https", "file", "data"]))).transpose()?;
     let kind = match (&asked, &endpoint) {
-        (Some(asked), Some(endpoint)) if asked.value == TargetKind::Device => {
+        (Some(asked), Some(endpoint)) if asked.value != TargetKind::Chrome => {
+            let word = if asked.value == TargetKind::Webkit { "webkit" } else { "device" };
             return Err(SettingsError::Conflict(format!(
-                "{} says device, but {} names a browser to test in; give one of the two",
+                "{} says {word}, but {} names a browser to test in; give one of the two",
                 asked.source, endpoint.source
             )));
         }
@@ -196,18 +197,21 @@ fn target(from: &Sources<'_>) -> Result<TargetSettings, SettingsError> {
         (None, None) => TargetKind::Device,
     };
     let browser = from.text_or_variable("--browser", "DEVTOOLS_TEST_BROWSER", |given| &given.browser);
+    let webdriver = from.text_or_variable("--webdriver", "DEVTOOLS_TEST_WEBDRIVER", |given| &given.webdriver);
     Ok(TargetSettings {
         kind,
-        browser: browser.map(|text| browser_path(from, text)).transpose()?,
+        browser: browser.map(|text| program(from, text)).transpose()?,
+        webdriver: webdriver.map(|text| program(from, text)).transpose()?,
         no_sandbox: from.switch(|given| given.no_sandbox).unwrap_or(false),
         cdp_endpoint: endpoint,
         page_url: page,
         search_path: from.around.variable("PATH"),
+        has_display: ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| from.around.variable(name).is_some()),
     })
 }
 
 /// A bare name is looked up in `PATH` later on; everything else is a path.
-fn browser_path(from: &Sources<'_>, text: Sourced<String>) -> Result<Sourced<PathBuf>, SettingsError> {
+fn program(from: &Sources<'_>, text: Sourced<String>) -> Result<Sourced<PathBuf>, SettingsError> {
     if text.value.contains(['/', '\\']) {
         return from.path(text);
     }
@@ -218,7 +222,8 @@ fn target_kind(text: &str) -> Result<TargetKind, String> {
     match text {
         "device" => Ok(TargetKind::Device),
         "chrome" => Ok(TargetKind::Chrome),
-        _ => Err("it must be device or chrome".into()),
+        "webkit" => Ok(TargetKind::Webkit),
+        _ => Err("it must be device, chrome or webkit".into()),
     }
 }
 

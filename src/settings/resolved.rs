@@ -83,6 +83,8 @@ pub struct TargetSettings {
     pub kind: TargetKind,
     /// `--browser`, `DEVTOOLS_TEST_BROWSER`: path or name of a browser.
     pub browser: Option<Sourced<PathBuf>>,
+    /// `--webdriver`, `DEVTOOLS_TEST_WEBDRIVER`: path or name of the driver that starts a WebKit.
+    pub webdriver: Option<Sourced<PathBuf>>,
     /// Start the browser without its sandbox.
     pub no_sandbox: bool,
     /// http or ws address of a browser somebody else started.
@@ -91,6 +93,8 @@ pub struct TargetSettings {
     pub page_url: Option<Sourced<String>>,
     /// `PATH`, to look a browser up in.
     pub search_path: Option<String>,
+    /// Whether a window can be shown (`DISPLAY`, `WAYLAND_DISPLAY`).
+    pub has_display: bool,
 }
 
 /// How a device attaches.

@@ -140,6 +140,7 @@ fn head(info: &RunInfo, paint: Paint) -> String {
     let target = match info.target {
         TargetKind::Device => "device",
         TargetKind::Chrome => "chrome",
+        TargetKind::Webkit => "webkit",
         TargetKind::Endpoint => "given browser",
     };
     let cell = format!("{} {}", info.cell.sdk_line, info.cell.platform);

@@ -121,10 +121,24 @@ fn an_endpoint_is_a_target_of_its_own() {
     };
     assert_eq!(endpoint(None).resolve().unwrap().target.kind, TargetKind::Endpoint);
     assert_eq!(endpoint(Some("chrome")).resolve().unwrap().target.kind, TargetKind::Endpoint);
-    assert!(endpoint(Some("device")).refused().contains("give one of the two"));
+    for other in ["device", "webkit"] {
+        let message = endpoint(Some(other)).refused();
+        assert!(message.contains(&format!("says {other}")) && message.contains("give one of the two"), "{message}");
+    }
     let odd = Check::flags(|given| given.cdp_endpoint = some("localhost:9222"));
     assert!(odd.refused().contains("starts with http:, https:, ws:, wss:"));
-    assert!(Check::flags(|given| given.target = some("phone")).refused().contains("device or chrome"));
+    assert!(Check::flags(|given| given.target = some("phone")).refused().contains("device, chrome or webkit"));
+}
+
+#[test]
+fn a_webkit_has_a_driver_and_perhaps_a_display() {
+    let webkit = || Check::flags(|given| given.target = some("webkit"));
+    let target = webkit().resolve().unwrap().target;
+    assert_eq!((target.kind, target.webdriver.is_none(), target.has_display), (TargetKind::Webkit, true, false));
+    let around = webkit().variable("DEVTOOLS_TEST_WEBDRIVER", "./driver").variable("WAYLAND_DISPLAY", "w");
+    let target = around.resolve().unwrap().target;
+    assert_eq!(target.webdriver.unwrap().value, PathBuf::from("/project/sub/./driver"));
+    assert!(target.has_display);
 }
 
 #[test]

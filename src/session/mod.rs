@@ -1,4 +1,7 @@
-//! The one place that assembles what opens a page: secret, relay and attach for a device, or a Chrome.
+//! The one place that assembles what opens a page: secret, relay and attach for a device, a WebKit that plays the
+//! device, or a Chrome.
+
+mod webkit;
 
 use secrecy::ExposeSecret;
 
@@ -8,9 +11,11 @@ use crate::cdp::page::PageSource;
 use crate::chrome::{ChromeOptions, ChromePages, EndpointOptions, EndpointPages};
 use crate::event::TargetKind;
 use crate::relay::RelayOptions;
-use crate::secret::{SecretError, find_secret};
+use crate::secret::{Secret, SecretError, find_secret};
 use crate::settings::Settings;
 use crate::tunnel::{AddressError, PublicAddress};
+use crate::webkit::WebkitOptions;
+use webkit::WebkitPages;
 
 /// Why no page can be opened, before anything was started.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +45,7 @@ pub fn pages(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result
     let page_url = target.page_url.as_ref().map(|url| url.value.clone());
     let source: Box<dyn PageSource> = match target.kind {
         TargetKind::Device => return device(settings, presenter),
+        TargetKind::Webkit => return webkit(settings),
         TargetKind::Chrome => Box::new(ChromePages::new(ChromeOptions {
             browser: target.browser.as_ref().map(|browser| browser.value.clone()),
             search_path: target.search_path.clone(),
@@ -72,5 +78,35 @@ fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pa
         attach_timeout: attach.timeout.as_ref().map(|timeout| timeout.value),
         presenter,
     });
-    Ok(Pages { source: Box::new(source), warnings: found.warning.into_iter().collect() })
+    let warnings = found.warning.into_iter().chain(unused_page_url(settings, "device")).collect();
+    Ok(Pages { source: Box::new(source), warnings })
+}
+
+/// Its secret is that of this run alone: nobody else is invited.
+fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
+    let target = &settings.target;
+    let options = WebkitOptions {
+        driver: target.webdriver.as_ref().map(|driver| driver.value.clone()),
+        browser: target.browser.as_ref().map(|browser| browser.value.clone()),
+        search_path: target.search_path.clone(),
+        has_display: target.has_display,
+    };
+    let secret = Secret::random()?;
+    let attach_timeout = settings.attach.timeout.as_ref().map_or(webkit::ATTACH_LIMIT, |timeout| timeout.value);
+    let source = WebkitPages::new(options, |presenter| DeviceOptions {
+        secret,
+        agent: assets::AGENT,
+        link: LinkKind::Hosted,
+        public_address: None,
+        listen: RelayOptions::LOOPBACK,
+        attach_timeout: Some(attach_timeout),
+        presenter,
+    });
+    Ok(Pages { source: Box::new(source), warnings: unused_page_url(settings, "webkit").into_iter().collect() })
+}
+
+/// A page that dials into the relay is the one its link leads to.
+fn unused_page_url(settings: &Settings, target: &str) -> Option<String> {
+    let url = settings.target.page_url.as_ref()?;
+    Some(format!("{} is not used with --target {target}, which tests in the page that attaches", url.source))
 }
