@@ -109,7 +109,7 @@ async fn info(session: &Session) -> Result<PageInfo, ChromeError> {
     let told = match evaluate(session, ask).await {
         Ok(value) => serde_json::from_value::<Told>(value).unwrap_or_default(),
         Err(runtime::EvaluateError::Cdp(error)) => return Err(error.into()),
-        Err(error) => return Err(ChromeError::Page { url: String::new(), why: error.to_string() }),
+        Err(error) => return Err(ChromeError::Page { url: "in the browser".into(), why: error.to_string() }),
     };
     Ok(PageInfo {
         url: SafeUrl::new(&told.url).to_string(),

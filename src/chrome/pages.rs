@@ -80,7 +80,7 @@ impl ChromePages {
     async fn exchange(&mut self) -> Result<Page, ChromeError> {
         let Some(client) = self.browser.as_ref().map(|browser| browser.client().clone()) else {
             let why = "the browser is not running".to_owned();
-            return Err(ChromeError::Page { url: String::new(), why });
+            return Err(ChromeError::Page { url: "for the next file".into(), why });
         };
         let old = self.target.take();
         // The new page first: a browser without any page may end.

@@ -109,11 +109,17 @@ pub(super) fn silent_message(limit: Duration) -> String {
     )
 }
 
-/// A script that the page refused before its first line ran: most likely syntax that its engine does not know.
+/// A script that the page refused before its first line ran: syntax that its engine does not know, or no runtime to
+/// hand it to.
 pub(super) fn refused_script(mut error: TestError, page: &PageInfo) -> TestError {
-    error.message = format!(
-        "{} (the page, {}, could not parse the bundled file; --bundle-target sets how far syntax is lowered)",
-        error.message, page.engine
-    );
+    let hint = if error.name == "SyntaxError" {
+        format!(
+            "the page, {}, could not parse the bundled file; --bundle-target sets how far syntax is lowered",
+            page.engine
+        )
+    } else {
+        "the page refused to start the file; was the test runtime in it taken away?".to_owned()
+    };
+    error.message = format!("{} ({hint})", error.message);
     error
 }
