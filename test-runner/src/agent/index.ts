@@ -3,6 +3,7 @@
 //   socket.ts     one connection, redialled        outbox.ts    nothing lost or sent twice
 //   dispatch.ts   commands and replies             runtime.ts   page.ts   the domains
 //   console.ts    exceptions.ts   what the page says by itself
+//   scripts.ts    test scripts under an address of their own
 //   remote.ts     values as CDP describes them     stack.ts     natives.ts
 
 import { version } from '../../package.json';
@@ -13,6 +14,7 @@ import { watchExceptions } from './exceptions';
 import { addPage, address, title } from './page';
 import { setOwnScript } from './remote';
 import { addRuntime } from './runtime';
+import { named, watchScripts } from './scripts';
 import { connect, type Host } from './socket';
 
 const MARK = Symbol.for('ait.agent');
@@ -58,7 +60,7 @@ function start(script: string, base: string): void {
   let host: Host | undefined;
   let early: (() => void)[] | undefined = [];
 
-  const dispatcher = createDispatcher((text, precious) => host?.send(text, precious));
+  const dispatcher = createDispatcher((text, precious) => host?.send(named(text), precious));
   setOwnScript(script);
 
   // Before the first `Runtime.enable` nobody listens; a client that comes soon after hears what it missed.
@@ -75,6 +77,7 @@ function start(script: string, base: string): void {
     if (missed) each(missed, (send) => send());
   });
   addPage(dispatcher, (url, words) => host?.tell('Agent.page', { url, title: words }));
+  watchScripts();
   watchConsole(dispatcher, contextId, report);
   watchExceptions(dispatcher, contextId, script, report);
 

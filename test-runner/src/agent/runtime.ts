@@ -28,6 +28,7 @@ import {
   releaseGroup,
   type Shape,
 } from './remote';
+import { nameOf, runScript } from './scripts';
 
 const NONE: Fields = create(null);
 const INVALID_PARAMS = -32602;
@@ -112,7 +113,17 @@ export function addRuntime(
       const source = own(params, 'expression');
       if (typeof source !== 'string')
         throw new ProtocolError(INVALID_PARAMS, 'Invalid parameters: expression must be a string');
-      run(params, reply, () => indirectEval(source));
+      const evaluate = () => run(params, reply, () => indirectEval(source));
+      const name = nameOf(source);
+      if (name === undefined) {
+        evaluate();
+        return;
+      }
+      const ran = (thrown: { error: unknown } | undefined) =>
+        run(params, reply, () => {
+          if (thrown) throw thrown.error;
+        });
+      runScript(source, name, ran, evaluate);
     },
     'Runtime.callFunctionOn'(params, reply) {
       const source = own(params, 'functionDeclaration');

@@ -44,8 +44,8 @@ export const tagOf = (value: unknown): string => apply(objectToString, value, []
 export const sourceOf = (value: object): string => apply(functionToString, value, []);
 export const match = (pattern: RegExp, text: string): RegExpExecArray | null => apply(regexExec, pattern, [text]);
 
-export function listen(target: EventTarget, type: string, handler: (event: Event) => void): void {
-  apply(addListener, target, [type, handler]);
+export function listen(target: EventTarget, type: string, handler: (event: Event) => void, capture = false): void {
+  apply(addListener, target, [type, handler, capture]);
 }
 
 export function unlisten(target: EventTarget, type: string, handler: (event: Event) => void): void {
