@@ -14,6 +14,7 @@ mod same_results;
 mod secret;
 mod signals;
 mod vitest_micro;
+mod webkit;
 
 use std::path::Path;
 

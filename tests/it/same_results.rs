@@ -1,4 +1,4 @@
-//! The sample suite in Chrome and over the relay, where a second Chrome plays the phone: one report.
+//! The sample suite in Chrome and over the relay, where a second Chrome or a WebKit plays the phone: one report.
 
 use serde_json::Value;
 use support::phone::Phone;
@@ -46,34 +46,42 @@ fn strip(value: &mut Value) {
     }
 }
 
+/// A run over the relay, with a second Chrome as the phone.
+fn on_device(server: &FixtureServer) -> Outcome {
+    let mut running = sample(server, "device").args(["--show-url", "--attach-timeout", "60s"]).start();
+    let link = running.wait_for("the attach link", link);
+    let phone = Phone::open(&link);
+    let outcome = running.wait();
+    drop(phone);
+    outcome
+}
+
+fn captures(outcome: &Outcome) -> Vec<std::ffi::OsString> {
+    let folder = outcome.report_dir().join(".ait-capture");
+    let mut names: Vec<_> = fs_err::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    names
+}
+
 #[test]
-fn chrome_and_device_give_the_same_report() {
+fn chrome_device_and_webkit_give_the_same_report() {
     let server = FixtureServer::start();
     let in_chrome = sample(&server, "chrome").run();
     in_chrome.expect_code(0);
-
-    let mut running = sample(&server, "device").args(["--show-url", "--attach-timeout", "60s"]).start();
-    let link = running.wait_for("the attach link", link);
-    let phone = Phone::open(&link);
-    let on_device = running.wait();
-    drop(phone);
-    on_device.expect_code(0);
-
-    let (chrome, device) = (comparable(&in_chrome), comparable(&on_device));
+    let chrome = comparable(&in_chrome);
     assert!(chrome["totals"]["files"].as_u64().unwrap() >= MIN_FILES, "{}", chrome["totals"]);
     assert!(chrome["totals"]["passed"].as_u64().unwrap() >= MIN_TESTS, "{}", chrome["totals"]);
     assert_eq!(in_chrome.artifact()["targetKind"], "chrome");
-    assert_eq!(on_device.artifact()["targetKind"], "device");
-    for (ours, theirs) in chrome["files"].as_array().unwrap().iter().zip(device["files"].as_array().unwrap()) {
-        assert_eq!(ours, theirs, "{}", ours["file"]);
-    }
-    assert_eq!(chrome, device);
-    let captures = |outcome: &Outcome| {
-        let folder = outcome.report_dir().join(".ait-capture");
-        let mut names: Vec<_> = fs_err::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        names.sort();
-        names
-    };
-    assert_eq!(captures(&in_chrome), captures(&on_device));
     assert!(!captures(&in_chrome).is_empty(), "the suite leaves captures");
+
+    for (target, other) in [("device", on_device(&server)), ("webkit", sample(&server, "webkit").run())] {
+        other.expect_code(0);
+        assert_eq!(other.artifact()["targetKind"], target);
+        let report = comparable(&other);
+        for (ours, theirs) in chrome["files"].as_array().unwrap().iter().zip(report["files"].as_array().unwrap()) {
+            assert_eq!(ours, theirs, "{target}: {}", ours["file"]);
+        }
+        assert_eq!(chrome, report, "{target}");
+        assert_eq!(captures(&in_chrome), captures(&other), "{target}");
+    }
 }
