@@ -18,6 +18,8 @@ const MAX_ANSWER: usize = 4 << 20;
 pub struct Answer {
     /// 200, 404 ...
     pub status: u16,
+    /// The `Date` header as it was sent.
+    pub date: Option<String>,
     /// What is no UTF-8 is replaced.
     pub body: String,
 }
@@ -50,8 +52,9 @@ pub async fn request(
         let answer = async {
             let answer = sender.send_request(request).await.map_err(|e| words(&e))?;
             let status = answer.status().as_u16();
+            let date = answer.headers().get(header::DATE).and_then(|date| date.to_str().ok()).map(str::to_owned);
             let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await.map_err(|e| e.to_string())?;
-            Ok(Answer { status, body: String::from_utf8_lossy(&body.to_bytes()).into_owned() })
+            Ok(Answer { status, date, body: String::from_utf8_lossy(&body.to_bytes()).into_owned() })
         };
         tokio::pin!(answer);
         // The connection does the work of the request and ends with it or before it.
@@ -106,7 +109,7 @@ mod tests {
     #[tokio::test]
     async fn lengths_and_chunks_are_understood_and_the_body_is_sent() {
         let (answer, asked) = told(b"HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno", WITHIN).await;
-        assert_eq!(answer, Ok(Answer { status: 404, body: "no".into() }));
+        assert_eq!(answer, Ok(Answer { status: 404, date: None, body: "no".into() }));
         assert!(asked.starts_with("POST /p HTTP/1.1\r\n") && asked.ends_with("\r\n\r\n{\"a\":1}"), "{asked}");
         assert!(asked.to_ascii_lowercase().contains("host: h:1\r\n"), "{asked}");
         let chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n";

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use url::Url;
 use zeroize::Zeroizing;
 
-pub use init::{GitIgnore, Initialized, init};
+pub use init::{GitIgnore, Initialized, init, is_ignored};
 pub use store::{FoundSecret, SecretError, SecretFile, SecretSource, file_in, find_secret};
 
 /// Environment variable that carries the secret, read by `settings`.

@@ -19,6 +19,13 @@ pub(super) enum Parsed {
     Run(Box<Given>),
     /// Make the secret of this project.
     SecretInit(Box<Given>),
+    /// Look at each link of the chain.
+    Doctor {
+        /// What was said about it.
+        given: Box<Given>,
+        /// For a program.
+        json: bool,
+    },
     /// Print this: help or version.
     Text(String),
 }
@@ -40,6 +47,29 @@ enum Command {
     /// The secret behind the one-time codes
     #[command(subcommand)]
     Secret(SecretCommand),
+    /// Look at each link of the chain: secret, clock, relay, ports, tunnel, browsers, stdout, temp folder
+    Doctor(Box<DoctorArgs>),
+}
+
+#[derive(Debug, Args)]
+struct DoctorArgs {
+    /// For programs: one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    root: RootArgs,
+    /// The Chrome to try [env: DEVTOOLS_TEST_BROWSER]
+    #[arg(long, value_name = "PATH")]
+    browser: Option<String>,
+    /// Start Chrome without its sandbox (as root this is the default)
+    #[arg(long)]
+    no_sandbox: bool,
+    /// The address by which a tunnel of yours reaches us
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// auto, always or never [default: auto]
+    #[arg(long, value_name = "WHEN")]
+    color: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -195,6 +225,9 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, 
         Ok(Cli { command: Some(Command::Secret(SecretCommand::Init(root))), .. }) => {
             Ok(Parsed::SecretInit(Box::new(Given { project_root: root.project_root, ..Given::default() })))
         }
+        Ok(Cli { command: Some(Command::Doctor(doctor)), .. }) => {
+            Ok(Parsed::Doctor { json: doctor.json, given: Box::new((*doctor).into()) })
+        }
         Ok(Cli { run, command: None }) => Ok(Parsed::Run(Box::new(run.into()))),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Ok(Parsed::Text(error.render().to_string()))
@@ -229,6 +262,19 @@ fn after_help() -> String {
          environment,\nwhich goes over the file."
     ));
     text
+}
+
+impl From<DoctorArgs> for Given {
+    fn from(args: DoctorArgs) -> Self {
+        Given {
+            project_root: args.root.project_root,
+            browser: args.browser,
+            no_sandbox: args.no_sandbox.then_some(true),
+            public_url: args.public_url,
+            color: args.color,
+            ..Given::default()
+        }
+    }
 }
 
 impl From<RunArgs> for Given {

@@ -7,8 +7,10 @@
 //! - `log`: the log of `-v` and `--log-file`.
 //! - `run`: the subcommand that runs tests.
 //! - `secret`: `secret init`.
+//! - `doctor`: looks at each link of the chain.
 
 mod args;
+mod doctor;
 mod log;
 mod output;
 mod present;
@@ -28,6 +30,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
     match parse(args) {
         Ok(Parsed::Run(given)) => run::run(*given),
         Ok(Parsed::SecretInit(given)) => secret::init(&given),
+        Ok(Parsed::Doctor { given, json }) => doctor::doctor(*given, json),
         Ok(Parsed::Text(text)) => {
             print(&text);
             Exit::Passed

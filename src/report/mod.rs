@@ -31,7 +31,7 @@ pub use error::ReportError;
 pub use fold::{FileFold, FileVerdict, Fold, OutsideError, Running, TestFold};
 pub use folder::ReportFolder;
 pub use json::Json;
-pub use pretty::{Pretty, PrettyOptions};
+pub use pretty::{Paint, Pretty, PrettyOptions};
 pub use reporter::{Reporter, report};
 pub use terminal::Terminal;
 pub use text::{block, line};

@@ -50,7 +50,7 @@ pub fn init(project_root: &Path) -> Result<Initialized, SecretError> {
         }
         Err(error) => return Err(error),
     };
-    let ignored = path.parent().map_or(GitIgnore::NoRepository, ignore);
+    let ignored = path.parent().map_or(GitIgnore::NoRepository, add_line);
     Ok(Initialized { path, made, ignored })
 }
 
@@ -79,7 +79,7 @@ fn write(file: &mut std::fs::File, text: &str) -> io::Result<()> {
 }
 
 /// Adds the line to the `.gitignore` of a folder inside a repository.
-fn ignore(folder: &Path) -> GitIgnore {
+fn add_line(folder: &Path) -> GitIgnore {
     // A folder, or in worktrees and submodules a file.
     if !folder.ancestors().any(|dir| dir.join(".git").exists()) {
         return GitIgnore::NoRepository;
@@ -97,6 +97,21 @@ fn ignore(folder: &Path) -> GitIgnore {
         Ok(()) => GitIgnore::Added(path),
         Err(error) => GitIgnore::Failed(path, error.kind()),
     }
+}
+
+/// Whether a `.gitignore` of the file's folder or one above it keeps the file out of git; `None` outside a repository.
+pub fn is_ignored(file: &Path) -> Option<bool> {
+    let folder = file.parent()?;
+    let root = folder.ancestors().find(|dir| dir.join(".git").exists())?;
+    for dir in folder.ancestors() {
+        // What cannot be read ignores nothing.
+        let (rules, _) = ignore::gitignore::Gitignore::new(dir.join(".gitignore"));
+        let found = rules.matched(file, false);
+        if !found.is_none() || dir == root {
+            return Some(found.is_ignore());
+        }
+    }
+    Some(false)
 }
 
 /// What has to be added to the text of a `.gitignore`; `None` where the line is there.
@@ -186,6 +201,21 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&ignore).unwrap(), ".ait_relay\n");
         assert_eq!(init(dir.path()).unwrap().ignored, GitIgnore::Present);
         assert_eq!(std::fs::read_to_string(&ignore).unwrap(), ".ait_relay\n");
+    }
+
+    #[test]
+    fn rules_of_any_folder_above_count_and_the_nearest_goes_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("packages/app");
+        std::fs::create_dir_all(&inner).unwrap();
+        let file = inner.join(SECRET_FILE);
+        assert_eq!(is_ignored(&file), None);
+        std::fs::create_dir(dir.path().join(".git")).unwrap();
+        assert_eq!(is_ignored(&file), Some(false));
+        std::fs::write(dir.path().join(".gitignore"), ".ait*\n").unwrap();
+        assert_eq!(is_ignored(&file), Some(true));
+        std::fs::write(inner.join(".gitignore"), "!.ait_relay\n").unwrap();
+        assert_eq!(is_ignored(&file), Some(false));
     }
 
     #[test]

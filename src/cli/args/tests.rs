@@ -82,6 +82,10 @@ fn subcommands_take_their_own_options() {
         Ok(Parsed::SecretInit(given)) => assert_eq!(given.project_root.as_deref(), Some("app")),
         other => panic!("{other:?}"),
     }
+    match parsed("doctor --json --browser chromium") {
+        Ok(Parsed::Doctor { given, json: true }) => assert_eq!(given.browser.as_deref(), Some("chromium")),
+        other => panic!("{other:?}"),
+    }
     assert!(parsed("secret").is_err() && parsed("secret init --target chrome").is_err());
     assert!(text("secret --help").contains("init"));
     assert_eq!(given("./secret").files, ["./secret"]);

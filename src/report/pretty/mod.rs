@@ -17,4 +17,4 @@ mod style;
 mod summary;
 
 pub use reporter::Pretty;
-pub use style::PrettyOptions;
+pub use style::{Paint, PrettyOptions};

@@ -21,32 +21,38 @@ pub struct PrettyOptions {
     pub report_dir: Option<PathBuf>,
 }
 
-/// Colours text, or leaves it.
+/// Colours text, or leaves it, where its field says no.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Paint(pub(super) bool);
+pub struct Paint(pub bool);
 
 impl Paint {
-    pub(super) fn green(self, text: impl Display) -> String {
+    /// Green: it holds.
+    pub fn green(self, text: impl Display) -> String {
         self.with(AnsiColor::Green.on_default(), text)
     }
 
-    pub(super) fn red(self, text: impl Display) -> String {
+    /// Red: it does not.
+    pub fn red(self, text: impl Display) -> String {
         self.with(AnsiColor::Red.on_default(), text)
     }
 
-    pub(super) fn yellow(self, text: impl Display) -> String {
+    /// Yellow: to be looked at.
+    pub fn yellow(self, text: impl Display) -> String {
         self.with(AnsiColor::Yellow.on_default(), text)
     }
 
-    pub(super) fn cyan(self, text: impl Display) -> String {
+    /// Cyan: a place.
+    pub fn cyan(self, text: impl Display) -> String {
         self.with(AnsiColor::Cyan.on_default(), text)
     }
 
-    pub(super) fn dim(self, text: impl Display) -> String {
+    /// Dim: beside the point.
+    pub fn dim(self, text: impl Display) -> String {
         self.with(Style::new().dimmed(), text)
     }
 
-    pub(super) fn bold(self, text: impl Display) -> String {
+    /// Bold.
+    pub fn bold(self, text: impl Display) -> String {
         self.with(Style::new().bold(), text)
     }
 
