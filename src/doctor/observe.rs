@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use hyper::Method;
@@ -67,7 +67,7 @@ pub(super) async fn stdout(program: &Path) -> Result<Vec<u8>, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
     command.args(["run", "--target", "chrome", "--reporter", "json", "--project-root"]).arg(folder.path());
-    let mut run = Guarded::start(&command).map_err(|error| error.to_string())?;
+    let mut run = Guarded::start(&command, Stdio::piped()).map_err(|error| error.to_string())?;
     let Some(mut pipe) = run.take_stdout() else { return Err("it has no stdout".into()) };
     let mut written = Vec::new();
     let read = timeout(RUN_LIMIT, pipe.read_to_end(&mut written)).await;

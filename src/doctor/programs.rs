@@ -1,7 +1,7 @@
 //! Looks for programs and asks them who they are.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ async fn ask(path: PathBuf) -> ProgramSeen {
 async fn version(path: &Path) -> Result<String, String> {
     let mut command = Command::new(path);
     command.arg("--version");
-    let mut program = Guarded::start(&command).map_err(|error| error.to_string())?;
+    let mut program = Guarded::start(&command, Stdio::piped()).map_err(|error| error.to_string())?;
     let mut text = Vec::new();
     if let Some(pipe) = program.take_stdout() {
         pipe.take(MAX_VERSION).read_to_end(&mut text).await.map_err(|error| error.to_string())?;
