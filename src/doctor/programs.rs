@@ -88,7 +88,9 @@ async fn version(path: &Path) -> Result<String, String> {
     let text = String::from_utf8_lossy(&text);
     // A driver that knows no such option tells its usage; that it runs is all there is to know.
     match text.lines().map(str::trim).find(|line| !line.is_empty()) {
-        Some(line) if line.starts_with("Usage") => Ok(path.file_name().unwrap_or_default().to_string_lossy().into_owned()),
+        Some(line) if line.starts_with("Usage") => {
+            Ok(path.file_name().unwrap_or_default().to_string_lossy().into_owned())
+        }
         Some(line) => Ok(line.to_owned()),
         None => Err(format!("--version said nothing ({ended})")),
     }

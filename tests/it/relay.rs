@@ -1,5 +1,6 @@
 //! A page in a real browser that dials into the relay, and what is said through it.
 
+mod doors;
 mod gate;
 mod loss;
 

@@ -11,9 +11,9 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::*;
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-async fn relay() -> Relay {
+pub(super) async fn relay() -> Relay {
     let options = RelayOptions {
         secret: Secret::random().unwrap(),
         agent: "/* agent */",
@@ -24,17 +24,17 @@ async fn relay() -> Relay {
     Relay::start(options).await.unwrap()
 }
 
-fn code(relay: &Relay) -> String {
+pub(super) fn code(relay: &Relay) -> String {
     relay.totp().code(UnixSeconds::now()).expose().to_owned()
 }
 
-fn wrong_code(relay: &Relay) -> String {
+pub(super) fn wrong_code(relay: &Relay) -> String {
     let right = relay.totp();
     (0..).map(|n| format!("{n:06}")).find(|code| !right.accepts(code, UnixSeconds::now())).unwrap()
 }
 
 /// Status and whole text of an answer.
-async fn get(relay: &Relay, target: &str, headers: &str) -> (u16, String) {
+pub(super) async fn get(relay: &Relay, target: &str, headers: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(relay.address()).await.unwrap();
     let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n", relay.address());
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -43,7 +43,7 @@ async fn get(relay: &Relay, target: &str, headers: &str) -> (u16, String) {
     (text[9..12].parse().unwrap(), text)
 }
 
-async fn dial(relay: &Relay, path: &str, ticket: Option<&str>) -> Result<Socket, Error> {
+pub(super) async fn dial(relay: &Relay, path: &str, ticket: Option<&str>) -> Result<Socket, Error> {
     let mut request = format!("ws://{}{path}", relay.address()).into_client_request().unwrap();
     if let Some(ticket) = ticket {
         let protocols = format!("ait.agent, ait.ticket.{ticket}");
@@ -53,7 +53,7 @@ async fn dial(relay: &Relay, path: &str, ticket: Option<&str>) -> Result<Socket,
 }
 
 /// Code and reason with which the relay closes a socket.
-async fn closed(socket: &mut Socket) -> (u16, String) {
+pub(super) async fn closed(socket: &mut Socket) -> (u16, String) {
     loop {
         match timeout(WITHIN, socket.next()).await.unwrap() {
             Some(Ok(Message::Close(Some(frame)))) => return (frame.code.into(), frame.reason.to_string()),
@@ -63,7 +63,7 @@ async fn closed(socket: &mut Socket) -> (u16, String) {
     }
 }
 
-async fn hello(socket: &mut Socket, doc: &str) -> Value {
+pub(super) async fn hello(socket: &mut Socket, doc: &str) -> Value {
     let hello = json!({ "method": "Agent.hello", "params": { "doc": doc, "url": "http://app.test/?at=123456", "visible": true } });
     // The relay knows its agent by how its messages begin.
     let text = format!(r#"{{"method":"Agent.hello","params":{}}}"#, hello["params"]);
@@ -72,7 +72,7 @@ async fn hello(socket: &mut Socket, doc: &str) -> Value {
     serde_json::from_str(welcome.to_text().unwrap()).unwrap()
 }
 
-async fn status(relay: &Relay, wanted: impl FnMut(&RelayStatus) -> bool) -> RelayStatus {
+pub(super) async fn status(relay: &Relay, wanted: impl FnMut(&RelayStatus) -> bool) -> RelayStatus {
     timeout(WITHIN, relay.status().wait_for(wanted)).await.unwrap().unwrap().clone()
 }
 
