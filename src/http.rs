@@ -8,7 +8,7 @@ use hyper::client::conn::http1;
 use hyper::header;
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Largest answer that is taken: `/json/list` of a browser with hundreds of tabs is some 100 KiB.
 const MAX_ANSWER: usize = 4 << 20;
@@ -29,7 +29,7 @@ pub struct Answer {
 /// # Errors
 /// In words, which name method and path: it failed, or took too long.
 pub async fn request(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
     authority: &str,
     method: Method,
     path: &str,
@@ -85,7 +85,7 @@ fn words(error: &hyper::Error) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::link::{LinkKind, link};
 use super::present::{AttachPresenter, Invitation, Visitor, Waiting};
@@ -13,11 +14,11 @@ use super::{AttachError, Qr};
 use crate::cdp::page::{Abilities, BoxFuture, Page, PageSource, PageUnavailable};
 use crate::cdp::runtime::{self, EvaluateError, EvaluateOptions};
 use crate::cdp::{CdpError, Client, CloseReason};
-use crate::event::{AttachStage, EventKind, Events, LossCause, PageInfo};
+use crate::event::{AttachStage, EventKind, Events, LossCause, NoticeLevel, PageInfo};
 use crate::relay::{Relay, RelayOptions, RelayStatus, Target, TargetState};
-use crate::secret::Secret;
+use crate::secret::{Hidden, Secret};
 use crate::totp::{Totp, UnixSeconds};
-use crate::tunnel::PublicAddress;
+use crate::tunnel::{Proof, PublicAddress, Tunnel, TunnelOptions, TunnelState};
 use crate::user_agent;
 
 /// A page that was just attached answers this soon, a slow phone behind a tunnel included.
@@ -42,22 +43,43 @@ pub struct DeviceOptions {
     pub agent: &'static str,
     /// Which link leads to the page.
     pub link: LinkKind,
-    /// The address by which the page reaches the relay; `None` is the relay's own, on this machine.
-    pub public_address: Option<PublicAddress>,
-    /// Where the relay listens; [`RelayOptions::LOOPBACK`] unless asked otherwise.
-    pub listen: SocketAddr,
+    /// How the page reaches the relay.
+    pub reach: Reach,
     /// How long to wait for a page; `None` is as long as it takes.
     pub attach_timeout: Option<Duration>,
     /// Who shows the invitation.
     pub presenter: Box<dyn AttachPresenter>,
 }
 
+/// How a page reaches the relay.
+#[derive(Clone)]
+pub struct Reach {
+    /// Where the relay listens; [`RelayOptions::LOOPBACK`] unless pages reach it there themselves.
+    pub listen: SocketAddr,
+    /// What leads to it from outside; without it pages dial where it listens.
+    pub tunnel: Option<TunnelOptions>,
+    /// What a person should know about it, without hosts.
+    pub about: Option<String>,
+}
+
+impl Reach {
+    /// From this machine alone.
+    pub const LOOPBACK: Self = Self { listen: RelayOptions::LOOPBACK, tunnel: None, about: None };
+}
+
 /// The pages of `--target device`.
 pub struct DevicePages {
     options: DeviceOptions,
-    relay: Option<Relay>,
+    open: Option<Open>,
     current: Option<Current>,
     silent: u32,
+}
+
+/// A relay that listens, and the way to it.
+struct Open {
+    relay: Relay,
+    tunnel: Option<Tunnel>,
+    way: watch::Receiver<TunnelState>,
 }
 
 /// The page in use.
@@ -78,35 +100,41 @@ enum NoAnswer {
 impl DevicePages {
     /// Nothing is started before the first page is asked for.
     pub fn new(options: DeviceOptions) -> Self {
-        Self { options, relay: None, current: None, silent: 0 }
+        Self { options, open: None, current: None, silent: 0 }
     }
 
-    /// Starts the relay, once.
-    async fn start(&mut self) -> Result<(), AttachError> {
-        if self.relay.is_some() {
+    /// Starts the relay and the way to it, once.
+    async fn start(&mut self, events: &Events) -> Result<(), AttachError> {
+        if self.open.is_some() {
             return Ok(());
         }
-        let public = self.options.public_address.as_ref();
-        let options = RelayOptions {
-            secret: self.options.secret.clone(),
-            agent: self.options.agent,
-            listen: self.options.listen,
-            public_host: public.map(PublicAddress::host),
-            tls: public.is_some_and(PublicAddress::is_tls),
+        tell(events, AttachStage::Starting, "Starting the relay.").await;
+        let Reach { listen, tunnel, about } = self.options.reach.clone();
+        let options = RelayOptions { secret: self.options.secret.clone(), agent: self.options.agent, listen };
+        let relay = Relay::start(options).await?;
+        if let Some(about) = about {
+            events.emit_global(EventKind::Notice { level: NoticeLevel::Info, message: about }).await;
+        }
+        let echo = relay.echo();
+        let path = Hidden::new(format!("/echo/{}", echo.path.expose()));
+        let proof = Proof { path, answer: echo.answer.clone() };
+        let tunnel = tunnel.map(|options| Tunnel::open(options, relay.address(), proof));
+        let way = match &tunnel {
+            Some(tunnel) => tunnel.state(),
+            None => watch::channel(TunnelState::Up(PublicAddress::of(relay.address())?)).1,
         };
-        self.relay = Some(Relay::start(options).await?);
+        self.open = Some(Open { relay, tunnel, way });
         Ok(())
     }
 
     /// A new code in a new link.
-    fn invitation(&self, renewed: bool) -> Result<Invitation, AttachError> {
-        let Some(relay) = &self.relay else { return Err(AttachError::NotStarted) };
-        let address = match &self.options.public_address {
-            Some(address) => address.clone(),
-            None => PublicAddress::of(relay.address())?,
-        };
+    fn invitation(&self, address: &PublicAddress, renewed: bool) -> Result<Invitation, AttachError> {
+        let Some(Open { relay, .. }) = &self.open else { return Err(AttachError::NotStarted) };
+        if address.is_tls() || !relay.address().ip().is_loopback() {
+            relay.reached_by(&address.host(), address.is_tls());
+        }
         let now = UnixSeconds::now();
-        let link = link(&self.options.link, &address, &relay.totp().code(now))?;
+        let link = link(&self.options.link, address, &relay.totp().code(now))?;
         let qr = Qr::new(&link)?;
         let valid_for = Duration::from_secs(Totp::end_of(now).0.saturating_sub(now.0));
         Ok(Invitation { link, qr, valid_for, renewed })
@@ -129,15 +157,17 @@ impl DevicePages {
         events: &Events,
         wanted: impl Fn(&Target) -> bool + Send,
     ) -> Result<Page, PageUnavailable> {
-        let Some(relay) = &self.relay else { return Err(unavailable(&AttachError::NotStarted)) };
-        let mut status = relay.status();
+        let Some(Open { relay, way, .. }) = &self.open else { return Err(unavailable(&AttachError::NotStarted)) };
+        let (mut status, mut way) = (relay.status(), way.clone());
         let before = status.borrow().clone();
         let mut wait = Wait::new(Instant::now(), limit, self.options.presenter.visitor());
         let result = loop {
             let candidate = status.borrow_and_update().target.clone().filter(|t| t.view().state.answers() && wanted(t));
             let seen = seen(&before, &status.borrow(), self.silent);
             let mut actions = wait.on_seen(seen);
+            let state = way.borrow_and_update().clone();
             if candidate.is_none() {
+                actions.extend(wait.on_way(state));
                 actions.extend(wait.on_time(Instant::now(), UnixSeconds::now()));
             }
             if let Some(unavailable) = self.act(actions, events).await {
@@ -159,8 +189,12 @@ impl DevicePages {
                 left: wait.left(now),
                 seen: wait.summary(),
             });
-            // Whichever comes first; both only mean to look again.
-            let _ = timeout(TICK, status.changed()).await;
+            // Whichever comes first; all of them only mean to look again.
+            tokio::select! {
+                Ok(()) = status.changed() => {}
+                Ok(()) = way.changed() => {}
+                () = sleep(TICK) => {}
+            }
         };
         self.options.presenter.done();
         result
@@ -170,7 +204,7 @@ impl DevicePages {
     async fn act(&mut self, actions: Vec<Action>, events: &Events) -> Option<PageUnavailable> {
         for action in actions {
             match action {
-                Action::Show { renewed } => match self.invitation(renewed) {
+                Action::Show { address, renewed } => match self.invitation(&address, renewed) {
                     Ok(invitation) => {
                         self.options.presenter.show(&invitation);
                         if !renewed {
@@ -184,10 +218,11 @@ impl DevicePages {
                     Err(error) => return Some(unavailable(&error)),
                 },
                 Action::Tell(stage, message) => tell(events, stage, &message).await,
-                Action::GiveUp(what) => {
-                    let message = format!("No page attached in time (--attach-timeout). {what}");
-                    return Some(PageUnavailable { message });
+                Action::Withdraw(why) => {
+                    self.options.presenter.withdraw(&why);
+                    tell(events, AttachStage::Starting, &why).await;
                 }
+                Action::GiveUp(message) => return Some(PageUnavailable { message }),
             }
         }
         None
@@ -271,8 +306,7 @@ async fn has_fresh_document(target: &Target, document: u64) -> bool {
 impl PageSource for DevicePages {
     fn open<'a>(&'a mut self, events: &'a Events) -> BoxFuture<'a, Result<Page, PageUnavailable>> {
         Box::pin(async move {
-            tell(events, AttachStage::Starting, "Starting the relay.").await;
-            self.start().await.map_err(|error| unavailable(&error))?;
+            self.start(events).await.map_err(|error| unavailable(&error))?;
             self.wait(self.options.attach_timeout, events, |_| true).await
         })
     }
@@ -284,8 +318,12 @@ impl PageSource for DevicePages {
     fn close<'a>(&'a mut self) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             self.current = None;
-            if let Some(relay) = self.relay.take() {
+            if let Some(Open { relay, tunnel, .. }) = self.open.take() {
+                // Pages are told through the tunnel, so it goes last.
                 relay.shutdown().await;
+                if let Some(tunnel) = tunnel {
+                    tunnel.shutdown().await;
+                }
             }
         })
     }
@@ -293,7 +331,9 @@ impl PageSource for DevicePages {
 
 impl std::fmt::Debug for DevicePages {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DevicePages").field("relay", &self.relay).finish_non_exhaustive()
+        f.debug_struct("DevicePages")
+            .field("relay", &self.open.as_ref().map(|open| &open.relay))
+            .finish_non_exhaustive()
     }
 }
 

@@ -13,7 +13,7 @@ mod present;
 mod qr;
 mod wait;
 
-pub use device::{DeviceOptions, DevicePages};
+pub use device::{DeviceOptions, DevicePages, Reach};
 pub use error::AttachError;
 pub use link::{LinkKind, link};
 pub use present::{AttachPresenter, Invitation, Visitor, Waiting};

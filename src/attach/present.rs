@@ -48,6 +48,9 @@ pub trait AttachPresenter: Send {
     /// An invitation, before the wait begins and each time its code is replaced.
     fn show(&mut self, invitation: &Invitation);
 
+    /// What was shown leads nowhere any more, for this reason; another invitation may come.
+    fn withdraw(&mut self, _why: &str) {}
+
     /// Comes once a second while nothing is there.
     fn waiting(&mut self, waiting: &Waiting);
 

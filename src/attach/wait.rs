@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::present::Visitor;
 use crate::event::AttachStage;
 use crate::totp::{Totp, UnixSeconds};
+use crate::tunnel::{PublicAddress, TunnelState};
 
 /// A code is replaced this long before its end: time to scan it and for an app to start and load. Of the three
 /// minutes a code lives, two are left to whoever is slow to lift the phone.
@@ -32,12 +33,16 @@ pub(super) struct Seen {
 pub(super) enum Action {
     /// Make a code, and show it; `renewed` when one was shown before.
     Show {
+        /// Where it leads to.
+        address: PublicAddress,
         /// It takes the place of an older one.
         renewed: bool,
     },
     /// Tell how far it has come.
     Tell(AttachStage, String),
-    /// The time is up; the text says what was seen.
+    /// Take back what was shown: it leads nowhere any more.
+    Withdraw(String),
+    /// Nothing will come; the text says why and what was seen.
     GiveUp(String),
 }
 
@@ -49,12 +54,26 @@ pub(super) struct Wait {
     code_ends: Option<UnixSeconds>,
     seen: Seen,
     visitor: Visitor,
+    way: Option<TunnelState>,
+    /// Something was shown, and is not taken back.
+    shown: bool,
+    /// What is shown next takes the place of something.
+    renewing: bool,
 }
 
 impl Wait {
     /// Starts to wait for `visitor`; `limit` is how long, `None` for as long as it takes.
     pub(super) fn new(now: Instant, limit: Option<Duration>, visitor: Visitor) -> Self {
-        Self { began: now, limit, code_ends: None, seen: Seen::default(), visitor }
+        Self {
+            began: now,
+            limit,
+            code_ends: None,
+            seen: Seen::default(),
+            visitor,
+            way: None,
+            shown: false,
+            renewing: false,
+        }
     }
 
     /// Something was seen.
@@ -82,17 +101,41 @@ impl Wait {
         actions
     }
 
+    /// The way to the relay is like this.
+    pub(super) fn on_way(&mut self, way: TunnelState) -> Vec<Action> {
+        if self.way.as_ref() == Some(&way) {
+            return Vec::new();
+        }
+        // Whatever was shown leads to the address before.
+        self.code_ends = None;
+        self.way = Some(way.clone());
+        match way {
+            TunnelState::Up(_) => Vec::new(),
+            TunnelState::Failed(why) => vec![Action::GiveUp(why)],
+            TunnelState::Starting(words) | TunnelState::Down(words) if std::mem::take(&mut self.shown) => {
+                vec![Action::Withdraw(words)]
+            }
+            TunnelState::Starting(words) | TunnelState::Down(words) if words.is_empty() => Vec::new(),
+            TunnelState::Starting(words) | TunnelState::Down(words) => {
+                vec![Action::Tell(AttachStage::Starting, words)]
+            }
+        }
+    }
+
     /// Time has passed.
     pub(super) fn on_time(&mut self, now: Instant, wall: UnixSeconds) -> Vec<Action> {
         if self.left(now).is_some_and(|left| left.is_zero()) {
-            return vec![Action::GiveUp(self.summary())];
+            let what = self.summary();
+            return vec![Action::GiveUp(format!("No page attached in time (--attach-timeout). {what}"))];
         }
-        let shown = self.code_ends;
-        if shown.is_some_and(|ends| wall.0.saturating_add(FRESH_FOR) < ends.0) {
+        let Some(TunnelState::Up(address)) = &self.way else { return Vec::new() };
+        if self.code_ends.is_some_and(|ends| wall.0.saturating_add(FRESH_FOR) < ends.0) {
             return Vec::new();
         }
         self.code_ends = Some(Totp::end_of(wall));
-        vec![Action::Show { renewed: shown.is_some() }]
+        let renewed = std::mem::replace(&mut self.renewing, true);
+        self.shown = true;
+        vec![Action::Show { address: address.clone(), renewed }]
     }
 
     /// Time since it began.
@@ -108,6 +151,9 @@ impl Wait {
     /// What has been seen, in one or two sentences.
     pub(super) fn summary(&self) -> String {
         let seen = &self.seen;
+        if let Some(TunnelState::Starting(words) | TunnelState::Down(words)) = &self.way {
+            return words.clone();
+        }
         if seen.silent > 0 {
             return "A page connected but did not answer: it is in the background, stopped at a dialog, or busy without end.".to_owned();
         }
@@ -137,21 +183,33 @@ fn times(count: u32, one: &str, many: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     const WALL: u64 = 1_700_000_010;
+
+    fn address(name: &str) -> PublicAddress {
+        PublicAddress::new(&format!("https://{name}.test")).unwrap()
+    }
+
+    fn shows(name: &str, renewed: bool) -> Action {
+        Action::Show { address: address(name), renewed }
+    }
 
     #[test]
     fn a_code_is_replaced_before_it_ends() {
         let start = Instant::now();
         let mut wait = Wait::new(start, None, Visitor::Person);
+        assert_eq!(wait.on_time(start, UnixSeconds(WALL)), [], "there is no way to the relay yet");
+        wait.on_way(TunnelState::Up(address("a")));
         let at = |wait: &mut Wait, s: u64| wait.on_time(start + Duration::from_secs(s), UnixSeconds(WALL + s));
-        assert_eq!(at(&mut wait, 0), [Action::Show { renewed: false }]);
+        assert_eq!(at(&mut wait, 0), [shows("a", false)]);
         let end = Totp::end_of(UnixSeconds(WALL)).0 - WALL;
         assert_eq!(at(&mut wait, end - FRESH_FOR - 1), []);
-        assert_eq!(at(&mut wait, end - FRESH_FOR), [Action::Show { renewed: true }]);
+        assert_eq!(at(&mut wait, end - FRESH_FOR), [shows("a", true)]);
         assert_eq!(at(&mut wait, end), []);
-        assert_eq!(at(&mut wait, 24 * 3600), [Action::Show { renewed: true }], "without a limit it waits on");
+        assert_eq!(at(&mut wait, 24 * 3600), [shows("a", true)], "without a limit it waits on");
     }
 
     #[test]
@@ -160,6 +218,7 @@ mod tests {
         let limit = Duration::from_secs(10);
         let give_up = |seen: &[Seen]| {
             let mut wait = Wait::new(start, Some(limit), Visitor::Person);
+            wait.on_way(TunnelState::Up(address("a")));
             for one in seen {
                 wait.on_seen(*one);
             }
@@ -168,7 +227,9 @@ mod tests {
                 [Action::GiveUp(_)]
             ));
             match wait.on_time(start + limit, UnixSeconds(WALL)).remove(0) {
-                Action::GiveUp(words) => words,
+                Action::GiveUp(words) => {
+                    words.strip_prefix("No page attached in time (--attach-timeout). ").unwrap().to_owned()
+                }
                 other => unreachable!("{other:?}"),
             }
         };
@@ -178,6 +239,38 @@ mod tests {
         assert!(give_up(&[Seen { accepted: 1, ..Seen::default() }]).contains("did not load the agent"));
         assert!(give_up(&[Seen { accepted: 2, agents: 1, ..Seen::default() }]).contains("did not connect"));
         assert!(give_up(&[Seen { accepted: 2, agents: 1, silent: 1, ..Seen::default() }]).contains("did not answer"));
+    }
+
+    #[test]
+    fn a_code_goes_with_the_way_it_leads() {
+        let start = Instant::now();
+        let mut wait = Wait::new(start, Some(Duration::from_secs(60)), Visitor::Person);
+        let mut on = |way: TunnelState| {
+            let mut actions = wait.on_way(way);
+            actions.extend(wait.on_time(start, UnixSeconds(WALL)));
+            actions
+        };
+        let starting = TunnelState::Starting("starting".into());
+        assert_eq!(on(starting.clone()), [Action::Tell(AttachStage::Starting, "starting".into())]);
+        assert_eq!(on(starting), [], "told once");
+        assert_eq!(on(TunnelState::Up(address("a"))), [shows("a", false)]);
+        assert_eq!(on(TunnelState::Up(address("a"))), []);
+        assert_eq!(on(TunnelState::Down("down".into())), [Action::Withdraw("down".into())]);
+        let again = TunnelState::Starting("again".into());
+        assert_eq!(on(again), [Action::Tell(AttachStage::Starting, "again".into())], "nothing is left to take back");
+        assert_eq!(on(TunnelState::Up(address("b"))), [shows("b", true)]);
+        assert_eq!(on(TunnelState::Up(address("c"))), [shows("c", true)]);
+        assert_eq!(on(TunnelState::Failed("why".into())), [Action::GiveUp("why".into())]);
+    }
+
+    #[test]
+    fn a_wait_that_runs_out_before_there_is_a_way_says_so() {
+        let start = Instant::now();
+        let limit = Duration::from_secs(10);
+        let mut wait = Wait::new(start, Some(limit), Visitor::Person);
+        wait.on_way(TunnelState::Starting("Waiting until its name is known.".into()));
+        let given_up = wait.on_time(start + limit, UnixSeconds(WALL));
+        assert!(matches!(&given_up[..], [Action::GiveUp(words)] if words.ends_with("its name is known.")));
     }
 
     #[test]

@@ -64,9 +64,9 @@ struct DoctorArgs {
     /// Start Chrome without its sandbox (as root this is the default)
     #[arg(long)]
     no_sandbox: bool,
-    /// The address by which a tunnel of yours reaches us
-    #[arg(long, value_name = "URL")]
-    public_url: Option<String>,
+    /// How the phone reaches us: cloudflared, lan, none, or an https address that leads to us
+    #[arg(long, alias = "public-url", value_name = "HOW")]
+    tunnel: Option<String>,
     /// auto, always or never [default: auto]
     #[arg(long, value_name = "WHEN")]
     color: Option<String>,
@@ -143,9 +143,16 @@ struct PlaceArgs {
     /// The link that opens the page in its host app, to be completed with our address and shown as QR code
     #[arg(long, value_name = "URL", help_heading = "How a device attaches")]
     scheme_url: Option<String>,
-    /// The address by which a tunnel of yours reaches us
-    #[arg(long, value_name = "URL", help_heading = "How a device attaches")]
-    public_url: Option<String>,
+    /// How the phone reaches us: cloudflared, lan, none, or an https address that leads to us
+    /// [default: cloudflared where it is found, else none; env: DEVTOOLS_TEST_TUNNEL, CLOUDFLARED_BIN]
+    #[arg(long, alias = "public-url", value_name = "HOW", help_heading = "How a device attaches")]
+    tunnel: Option<String>,
+    /// With --tunnel lan: address or interface of this machine [default: that of the default route]
+    #[arg(long, value_name = "HOST", help_heading = "How a device attaches")]
+    host: Option<String>,
+    /// The port the relay listens on, for a tunnel of yours to lead to [default: any that is free]
+    #[arg(long, value_name = "PORT", help_heading = "How a device attaches")]
+    relay_port: Option<String>,
     /// How long to wait for a page [default: for ever; 2m in CI]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "How a device attaches")]
     attach_timeout: Option<String>,
@@ -270,7 +277,7 @@ impl From<DoctorArgs> for Given {
             project_root: args.root.project_root,
             browser: args.browser,
             no_sandbox: args.no_sandbox.then_some(true),
-            public_url: args.public_url,
+            tunnel: args.tunnel,
             color: args.color,
             ..Given::default()
         }
@@ -297,7 +304,9 @@ impl From<RunArgs> for Given {
             cdp_endpoint: place.cdp_endpoint,
             page_url: place.page_url,
             scheme_url: place.scheme_url,
-            public_url: place.public_url,
+            tunnel: place.tunnel,
+            host: place.host,
+            relay_port: place.relay_port,
             attach_timeout: place.attach_timeout,
             show_url: place.show_url,
             qr_stdout: place.qr_stdout,

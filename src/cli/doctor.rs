@@ -4,7 +4,7 @@ use crate::doctor::{Check, Diagnosis, DoctorOptions, Verdict, examine};
 use crate::exit::Exit;
 use crate::report::{Paint, block, line};
 use crate::run::Signal;
-use crate::settings::{Given, Settings, SettingsError, Surroundings, load};
+use crate::settings::{Given, Settings, SettingsError, Surroundings, TunnelWish, load};
 
 use super::output::{error, print};
 use super::signals::Signals;
@@ -64,7 +64,10 @@ fn options(settings: Settings, around: &Surroundings<'_>) -> std::io::Result<Doc
         no_sandbox: settings.target.no_sandbox,
         search_path: settings.target.search_path,
         cloudflared: around.variable(CLOUDFLARED_BIN).map(Into::into),
-        public_url: settings.attach.public_url.map(|url| url.value),
+        public_address: match settings.attach.tunnel.wish.value {
+            TunnelWish::Address(address) => Some(address),
+            _ => None,
+        },
         program: std::env::current_exe()?,
         forced_colors: around.variable(FORCE_COLOR).map(|_| FORCE_COLOR),
     })

@@ -67,6 +67,10 @@ impl AttachPresenter for Presenter {
         self.output.print(&self.text(invitation));
     }
 
+    fn withdraw(&mut self, why: &str) {
+        self.output.print(&format!("Do not scan the code above any more. {}\n", line(why)));
+    }
+
     fn waiting(&mut self, waiting: &Waiting) {
         let text = sentence(waiting);
         if self.output.has_progress() {
@@ -143,6 +147,12 @@ mod tests {
         let narrow = PresentOptions { is_terminal: true, size: Some((20, 80)), ..PresentOptions::default() };
         let narrow = shown(narrow, show);
         assert!(narrow.contains("this terminal has 20 and 80") && !narrow.contains('█'), "{narrow}");
+    }
+
+    #[test]
+    fn a_code_that_leads_nowhere_is_taken_back() {
+        let text = shown(PresentOptions::default(), |presenter, _| presenter.withdraw("The tunnel is down."));
+        assert_eq!(text, "Do not scan the code above any more. The tunnel is down.\n");
     }
 
     #[test]

@@ -51,6 +51,7 @@ enum StartError {
 impl StartError {
     fn exit(&self) -> Exit {
         match self {
+            StartError::Session(error) if error.is_of_the_machine() => Exit::Environment,
             StartError::Report(_) | StartError::System(_) | StartError::Log(LogError::File { .. }) => Exit::Environment,
             _ => Exit::Usage,
         }

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 
 use super::diagnosis::Diagnosis;
 use super::{observe, programs, self_test, verdicts};
-use crate::secret::find_secret;
+use crate::secret::{Hidden, find_secret};
 
 /// The port of the dashboard, and how many after it are tried.
 const DASHBOARD_PORT: u16 = 8317;
@@ -28,7 +28,7 @@ pub struct DoctorOptions {
     /// `CLOUDFLARED_BIN`.
     pub cloudflared: Option<PathBuf>,
     /// An address that leads to the relay, `http:` only.
-    pub public_url: Option<String>,
+    pub public_address: Option<Hidden>,
     /// This program.
     pub program: PathBuf,
     /// A variable that asks for colours in pipes.
@@ -77,8 +77,8 @@ async fn relay(options: &DoctorOptions) -> (Result<verdicts::RelaySeen, String>,
         },
     };
     let (seen, relay) = self_test::relay(secret).await;
-    let outside = match &options.public_url {
-        Some(url) => observe::outside_clock(url).await,
+    let outside = match &options.public_address {
+        Some(address) => observe::outside_clock(address.expose()).await,
         None => None,
     };
     (seen, verdicts::ClockSeen { relay, outside })

@@ -152,9 +152,9 @@ impl ProgramSeen {
 
 pub(super) fn tunnel(seen: &ProgramSeen) -> Check {
     const NAME: &str = "tunnel";
-    seen.or_else(NAME, "install cloudflared anew, or give the address of another tunnel with --public-url", || {
+    seen.or_else(NAME, "install cloudflared anew, or give the address of another tunnel with --tunnel", || {
         Check::warning(NAME, "cloudflared was not found").next(
-            "install it to reach phones outside your network, or give the address of another tunnel with --public-url",
+            "install it to reach phones outside your network, or give the address of another tunnel with --tunnel",
         )
     })
 }

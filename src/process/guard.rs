@@ -38,6 +38,14 @@ impl Guarded {
     /// # Errors
     /// What the operating system says. A program that is there but cannot be run ends at once.
     pub fn start(command: &Command, stdout: Stdio) -> std::io::Result<Self> {
+        Self::start_with(command, stdout, LastLines::default())
+    }
+
+    /// The same with lines that are read in a way of their own.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_with(command: &Command, stdout: Stdio, last_lines: LastLines) -> std::io::Result<Self> {
         let mut guard = Command::new("/bin/sh");
         guard.args(["-c", GUARD, "sh"]).arg(command.get_program()).args(command.get_args());
         for (name, value) in command.get_envs() {
@@ -50,7 +58,6 @@ impl Guarded {
         let mut wrap = CommandWrap::from(tokio::process::Command::from(guard));
         wrap.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
         let mut child = wrap.spawn()?;
-        let last_lines = LastLines::default();
         let mut readers = JoinSet::new();
         if let Some(stderr) = child.stderr().take() {
             readers.spawn(last_lines.clone().read(stderr));

@@ -10,22 +10,34 @@ const LINES: usize = 15;
 /// Characters kept of each.
 const LINE_LENGTH: usize = 300;
 
+/// Makes of a line what may be kept and logged.
+type Reader = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
 /// Kept lines; clones share them.
-#[derive(Clone, Debug, Default)]
-pub struct LastLines(Arc<Mutex<VecDeque<String>>>);
+#[derive(Clone, Default)]
+pub struct LastLines {
+    kept: Arc<Mutex<VecDeque<String>>>,
+    reader: Option<Reader>,
+}
 
 impl LastLines {
+    /// Each line is given to `reader`, and only what that makes of it is kept and logged.
+    pub fn read_by(reader: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        Self { reader: Some(Arc::new(reader)), ..Self::default() }
+    }
+
     /// Reads until the other end closes.
     pub async fn read(self, from: impl AsyncRead + Unpin) {
         let mut lines = BufReader::new(from).split(b'\n');
         while let Ok(Some(line)) = lines.next_segment().await {
             let line = String::from_utf8_lossy(&line);
+            let line = self.reader.as_ref().map_or_else(|| line.to_string(), |reader| reader(&line));
             let line: String = line.trim_end().chars().take(LINE_LENGTH).collect();
             tracing::debug!(target: "devtools_test::process", "{line}");
             if line.is_empty() {
                 continue;
             }
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             if kept.len() == LINES {
                 kept.pop_front();
             }
@@ -35,11 +47,32 @@ impl LastLines {
 
     /// `; its last lines were:` and the lines, or nothing.
     pub fn for_message(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.is_empty() {
             return "; it wrote nothing on stderr".into();
         }
         let lines: Vec<&str> = kept.iter().map(String::as_str).collect();
         format!("; its last lines on stderr were:\n  {}", lines.join("\n  "))
+    }
+}
+
+impl std::fmt::Debug for LastLines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LastLines").field("kept", &self.kept).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_last_lines_are_kept_as_their_reader_makes_them() {
+        let lines = LastLines::read_by(|line| line.replace("secret", "***"));
+        let text: String = (0..20).map(|n| format!("{n} secret\n\n")).collect();
+        lines.clone().read(text.as_bytes()).await;
+        let message = lines.for_message();
+        assert!(message.starts_with("; its last lines on stderr were:\n  5 ***\n"), "{message}");
+        assert!(message.ends_with("  19 ***") && !message.contains("secret"), "{message}");
     }
 }

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use url::form_urlencoded;
 
-use super::gate::Credentials;
+use super::gate::{Credentials, same};
 use super::hub::{Admitted, Hub};
 use super::leg::{self, MAX_MESSAGE, close};
 use super::registry::TargetId;
@@ -55,6 +55,10 @@ pub(super) async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Res
             empty(StatusCode::NO_CONTENT)
         }
         Route::Agent | Route::Handshake => rejected(),
+        Route::Echo(path) if same(&path, &hub.echo.path) => {
+            answer(StatusCode::OK, "text/plain", Body::from(hub.echo.answer.expose().to_owned()))
+        }
+        Route::Echo(_) => empty(StatusCode::NOT_FOUND),
     }
 }
 
@@ -102,7 +106,7 @@ fn attach_page(hub: &Hub, parts: &Parts, given: &Credentials) -> Response {
     };
     let page = ATTACH_PAGE.replace("{agent}", &agent);
     let mut response = answer(StatusCode::OK, "text/html; charset=utf-8", Body::from(page));
-    let tls = if hub.tls { "; Secure" } else { "" };
+    let tls = if hub.public().tls { "; Secure" } else { "" };
     let ticket = hub.page_ticket();
     let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Lax{tls}", hub.cookie, ticket.expose());
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
@@ -125,7 +129,8 @@ fn credentials(hub: &Hub, parts: &Parts, call: &Call) -> Credentials {
 
 fn is_own(hub: &Hub, origin: &str, headers: &HeaderMap) -> bool {
     // A proxy in front of us may ask for us by another name than the phone does.
-    let names = [header_text(headers, &header::HOST), hub.public_host.as_deref()];
+    let public = hub.public();
+    let names = [header_text(headers, &header::HOST), public.host.as_deref()];
     origin.split_once("://").is_some_and(|(_, authority)| names.contains(&Some(authority)))
 }
 

@@ -35,15 +35,32 @@ pub struct RelayStatus {
     pub target: Option<Target>,
 }
 
+/// How to find out whether an address leads to this relay: what answers `GET /echo/<path>` with `answer` is it.
+/// Nobody else knows the answer, and the path alone gets nobody anywhere.
+#[derive(Clone, Debug)]
+pub struct Echo {
+    /// Last part of the path.
+    pub path: Hidden,
+    /// Body of the answer.
+    pub answer: Hidden,
+}
+
+/// The address by which pages reach the relay, where it is not its own.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Public {
+    /// Host name, with the port where it is not the usual one; not to be shown.
+    pub(super) host: Option<Arc<str>>,
+    /// It is `https:`, so that cookies are for TLS only.
+    pub(super) tls: bool,
+}
+
 /// Shared by all tasks of one relay.
 #[derive(Debug)]
 pub(super) struct Hub {
     /// The agent's script.
     pub(super) agent: &'static str,
-    /// Host name of the public address, not to be shown.
-    pub(super) public_host: Option<Arc<str>>,
-    /// The public address is `https:`, so that cookies are for TLS only.
-    pub(super) tls: bool,
+    /// How to find out whether an address leads here.
+    pub(super) echo: Echo,
     /// Name of the hosted page's cookie; one per run, since cookies of one host are shared by all its ports.
     pub(super) cookie: String,
     /// Cancelled when the relay shuts down.
@@ -52,6 +69,7 @@ pub(super) struct Hub {
     pub(super) tasks: TaskTracker,
     /// What has been seen.
     pub(super) status: watch::Sender<RelayStatus>,
+    public: Mutex<Public>,
     gate: Mutex<Gate>,
     registry: Mutex<Registry>,
 }
@@ -71,15 +89,25 @@ impl Hub {
         let name = random_ticket()?;
         Ok(Self {
             agent: options.agent,
-            public_host: options.public_host.as_deref().map(Into::into),
-            tls: options.tls,
+            echo: Echo { path: random_ticket()?, answer: random_ticket()? },
             cookie: format!("ait_{}", name.expose().get(..8).unwrap_or_default()),
             shutdown,
             tasks: TaskTracker::new(),
             status: watch::channel(RelayStatus::default()).0,
+            public: Mutex::default(),
             gate: Mutex::new(gate),
             registry: Mutex::new(Registry::default()),
         })
+    }
+
+    /// The address by which pages reach the relay now.
+    pub(super) fn public(&self) -> Public {
+        lock(&self.public).clone()
+    }
+
+    /// It is another one now.
+    pub(super) fn set_public(&self, public: Public) {
+        *lock(&self.public) = public;
     }
 
     /// The cookie ticket of the hosted page.
@@ -141,15 +169,16 @@ impl Hub {
 
     /// Starts the task of a new page.
     fn attend(self: &Arc<Self>, id: TargetId, hello: &Hello) -> Target {
+        let public_host = self.public().host;
         let info = TargetInfo {
-            url: SafeUrl::hiding(&hello.url, self.public_host.as_deref()),
+            url: SafeUrl::hiding(&hello.url, public_host.as_deref()),
             home: Hidden::new(hello.url.as_str()),
             title: hello.title.clone(),
             user_agent: hello.user_agent.clone(),
             agent_version: hello.version.clone(),
         };
         let (target, view, input) = Target::new(id, info);
-        let attendant = Attendant::new(view, self.public_host.clone());
+        let attendant = Attendant::new(view, public_host);
         let hub = Arc::clone(self);
         self.tasks.spawn(async move {
             let last = attendant.run(input, hub.shutdown.clone()).await;

@@ -22,7 +22,7 @@ mod server;
 mod target;
 
 pub use attendant::RECONNECT_LIMIT;
-pub use hub::RelayStatus;
+pub use hub::{Echo, RelayStatus};
 pub use registry::TargetId;
 pub use server::{Relay, RelayError, RelayOptions};
 pub use target::{Target, TargetInfo, TargetState, TargetView};

@@ -20,6 +20,8 @@ pub(super) enum Route {
     Handshake,
     /// `attach`: the hosted page.
     AttachPage,
+    /// `echo/<path>`: whether this is the relay that made the path.
+    Echo(Hidden),
 }
 
 /// A call that the listener knows.
@@ -56,6 +58,7 @@ pub(super) fn parse(path: &str) -> Option<Call> {
         [name] if name.eq_ignore_ascii_case("target.js") => Route::Agent,
         [name] if name.eq_ignore_ascii_case("ait-attach") => Route::Handshake,
         [name] if name.eq_ignore_ascii_case("attach") => Route::AttachPage,
+        [name, path] if name.eq_ignore_ascii_case("echo") => Route::Echo(Hidden::new(*path)),
         [name, id] if name.eq_ignore_ascii_case("target") => Route::Target(TargetId::new(id)?),
         _ => return None,
     };
@@ -86,6 +89,7 @@ mod tests {
             assert_eq!(parse(path), call(Route::Agent, None), "{path}");
         }
         assert_eq!(parse("/at/1/attach"), call(Route::AttachPage, Some("1")));
+        assert_eq!(parse("/echo/x"), call(Route::Echo(Hidden::new("x")), None));
         assert_eq!(parse("/ait-attach"), call(Route::Handshake, None));
     }
 
@@ -103,6 +107,8 @@ mod tests {
             "/client/x",
             "/target",
             "/target/a/b",
+            "/echo",
+            "/echo/a/b",
             "/target/a%2Fb",
             "/target/a%00",
             "/target/%ff",

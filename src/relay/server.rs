@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::gate::Gate;
 use super::http;
-use super::hub::{Hub, RelayStatus};
+use super::hub::{Echo, Hub, Public, RelayStatus};
 use crate::secret::{Secret, SecretError};
 use crate::totp::Totp;
 
@@ -30,10 +30,6 @@ pub struct RelayOptions {
     pub agent: &'static str,
     /// Where to listen.
     pub listen: SocketAddr,
-    /// Host name of the address that phones reach it by, if it must not be shown.
-    pub public_host: Option<String>,
-    /// Phones reach it by `https:`.
-    pub tls: bool,
 }
 
 impl RelayOptions {
@@ -93,6 +89,17 @@ impl Relay {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Pages reach it by this host from now on (with the port where it is not the usual one), over TLS or not. The host
+    /// is not shown in the addresses of pages.
+    pub fn reached_by(&self, host: &str, tls: bool) {
+        self.hub.set_public(Public { host: Some(host.into()), tls });
+    }
+
+    /// How to find out whether an address leads here.
+    pub fn echo(&self) -> &Echo {
+        &self.hub.echo
     }
 
     /// Makes and checks this relay's codes.

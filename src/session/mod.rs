@@ -1,20 +1,23 @@
 //! The one place that assembles what opens a page: secret, relay and attach for a device, a WebKit that plays the
 //! device, or a Chrome.
 
+mod reach;
 mod webkit;
+
+use std::path::PathBuf;
 
 use secrecy::ExposeSecret;
 
 use crate::assets;
-use crate::attach::{AttachPresenter, DeviceOptions, DevicePages, LinkKind};
+use crate::attach::{AttachPresenter, DeviceOptions, DevicePages, LinkKind, Reach};
 use crate::cdp::page::PageSource;
 use crate::chrome::{ChromeOptions, ChromePages, EndpointOptions, EndpointPages};
 use crate::event::TargetKind;
-use crate::relay::RelayOptions;
 use crate::secret::{Secret, SecretError, find_secret};
 use crate::settings::Settings;
-use crate::tunnel::{AddressError, PublicAddress};
+use crate::tunnel::{AddressError, LanError};
 use crate::webkit::WebkitOptions;
+use reach::reach;
 use webkit::WebkitPages;
 
 /// Why no page can be opened, before anything was started.
@@ -26,6 +29,35 @@ pub enum SessionError {
     /// The relay's public address cannot be used.
     #[error(transparent)]
     Address(#[from] AddressError),
+    /// This machine has no such address in the local network.
+    #[error(transparent)]
+    Lan(#[from] LanError),
+    /// There is no cloudflared.
+    #[error(
+        "cloudflared is not there{}. Install it, name it with CLOUDFLARED_BIN, or take --tunnel lan for a phone in the \
+         same network", named.as_ref().map(|path| format!(": CLOUDFLARED_BIN is {}", path.display())).unwrap_or_default()
+    )]
+    NoCloudflared {
+        /// What was named.
+        named: Option<PathBuf>,
+    },
+    /// Whether a tunnel leads to the relay cannot be found out.
+    #[error(
+        "the certificates this machine trusts cannot be read, so no tunnel can be checked. Install them (the package \
+         is often called ca-certificates), or take --tunnel lan"
+    )]
+    NoTrust,
+}
+
+impl SessionError {
+    /// It is this machine that lacks something, and not the command line that is wrong.
+    pub fn is_of_the_machine(&self) -> bool {
+        match self {
+            Self::NoCloudflared { .. } | Self::NoTrust => true,
+            Self::Lan(error) => !matches!(error, LanError::Unknown { .. }),
+            Self::Secret(_) | Self::Address(_) => false,
+        }
+    }
 }
 
 /// What opens the pages of a run.
@@ -68,17 +100,16 @@ fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pa
         Some(url) => LinkKind::Scheme(url.expose_secret().to_owned()),
         None => LinkKind::Hosted,
     };
-    let public_address = attach.public_url.as_ref().map(|url| PublicAddress::new(&url.value)).transpose()?;
+    let (reach, about_reach) = reach(settings)?;
     let source = DevicePages::new(DeviceOptions {
         secret: found.secret,
         agent: assets::AGENT,
         link,
-        public_address,
-        listen: RelayOptions::LOOPBACK,
+        reach,
         attach_timeout: attach.timeout.as_ref().map(|timeout| timeout.value),
         presenter,
     });
-    let warnings = found.warning.into_iter().chain(unused_page_url(settings, "device")).collect();
+    let warnings = found.warning.into_iter().chain(about_reach).chain(unused_page_url(settings, "device")).collect();
     Ok(Pages { source: Box::new(source), warnings })
 }
 
@@ -97,8 +128,7 @@ fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
         secret,
         agent: assets::AGENT,
         link: LinkKind::Hosted,
-        public_address: None,
-        listen: RelayOptions::LOOPBACK,
+        reach: Reach::LOOPBACK,
         attach_timeout: Some(attach_timeout),
         presenter,
     });

@@ -73,9 +73,14 @@ pub struct Given {
     /// Show the QR code also where stdout is no terminal.
     #[serde(skip)]
     pub qr_stdout: bool,
-    /// Address under which the relay is reached from outside.
+    /// `cloudflared`, `lan`, `none`, or an address that leads to the relay.
+    pub tunnel: Option<String>,
+    /// Address or interface of this machine in the local network.
     #[serde(skip)]
-    pub public_url: Option<String>,
+    pub host: Option<String>,
+    /// Where the relay listens.
+    #[serde(deserialize_with = "text")]
+    pub relay_port: Option<String>,
     /// Link that opens the page in its host app.
     #[serde(skip)]
     pub scheme_url: Option<String>,

@@ -69,6 +69,14 @@ impl Sources<'_> {
         text.parse(|text| if text.is_empty() { Err("the path is missing".into()) } else { Ok(base.join(text)) })
     }
 
+    /// A bare name is looked up in `PATH` later on; everything else is a path.
+    pub(super) fn program(&self, text: Sourced<String>) -> Result<Sourced<PathBuf>, SettingsError> {
+        if text.value.contains(['/', '\\']) {
+            return self.path(text);
+        }
+        text.parse(|name| if name.is_empty() { Err("the path is missing".into()) } else { Ok(PathBuf::from(name)) })
+    }
+
     pub(super) fn duration(
         &self,
         flag: &'static str,

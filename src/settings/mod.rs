@@ -8,6 +8,7 @@
 //! - `file`: finds and reads `devtools-test.toml`.
 //! - `source`: a value and where it came from.
 //! - `duration`, `cell`, `globals`, `pattern`, `reporters`, `look`: one kind of value each, parsed and checked.
+//! - `tunnel`: how a phone is to reach the relay.
 //! - `lookup`: who says something about a setting.
 //! - `resolve`: puts everything together.
 
@@ -25,6 +26,7 @@ mod resolve;
 mod resolved;
 mod source;
 mod surroundings;
+mod tunnel;
 
 pub use error::SettingsError;
 pub use file::{FILE_NAME, FileGiven, nearest_package};
@@ -34,6 +36,7 @@ pub use resolve::{project_root, resolve};
 pub use resolved::{AttachSettings, Limits, LogSettings, Look, ReportSettings, Selection, Settings, TargetSettings};
 pub use source::{Source, Sourced};
 pub use surroundings::{Environment, Surroundings};
+pub use tunnel::{TunnelSettings, TunnelWish};
 
 /// Reads `devtools-test.toml` where there is one and resolves everything.
 pub fn load(flags: Given, around: &Surroundings<'_>) -> Result<Settings, SettingsError> {

@@ -15,6 +15,7 @@ use super::lookup::Sources;
 use super::resolved::{AttachSettings, Limits, LogSettings, Look, ReportSettings, Selection, Settings, TargetSettings};
 use super::source::{Source, Sourced};
 use super::surroundings::Surroundings;
+use super::tunnel::tunnel;
 use super::{cell, globals, look, pattern, reporters};
 
 /// The files of a run that was given none.
@@ -200,22 +201,14 @@ fn target(from: &Sources<'_>) -> Result<TargetSettings, SettingsError> {
     let webdriver = from.text_or_variable("--webdriver", "DEVTOOLS_TEST_WEBDRIVER", |given| &given.webdriver);
     Ok(TargetSettings {
         kind,
-        browser: browser.map(|text| program(from, text)).transpose()?,
-        webdriver: webdriver.map(|text| program(from, text)).transpose()?,
+        browser: browser.map(|text| from.program(text)).transpose()?,
+        webdriver: webdriver.map(|text| from.program(text)).transpose()?,
         no_sandbox: from.switch(|given| given.no_sandbox).unwrap_or(false),
         cdp_endpoint: endpoint,
         page_url: page,
         search_path: from.around.variable("PATH"),
         has_display: ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| from.around.variable(name).is_some()),
     })
-}
-
-/// A bare name is looked up in `PATH` later on; everything else is a path.
-fn program(from: &Sources<'_>, text: Sourced<String>) -> Result<Sourced<PathBuf>, SettingsError> {
-    if text.value.contains(['/', '\\']) {
-        return from.path(text);
-    }
-    text.parse(|name| if name.is_empty() { Err("the path is missing".into()) } else { Ok(PathBuf::from(name)) })
 }
 
 fn target_kind(text: &str) -> Result<TargetKind, String> {
@@ -237,7 +230,6 @@ fn address(text: &str, schemes: &[&str]) -> Result<String, String> {
 fn attach(from: &Sources<'_>) -> Result<AttachSettings, SettingsError> {
     let timeout = from.duration("--attach-timeout", |given| &given.attach_timeout)?;
     let in_ci = || from.around.is_ci().then(|| Sourced::default_of(CI_ATTACH_TIMEOUT));
-    let public = from.text("--public-url", |given| &given.public_url);
     // Scripts write --scheme-url "$AIT_SCHEME_URL": an empty text is a variable that is not set.
     let scheme = from.flags.scheme_url.clone().filter(|text| !text.is_empty());
     if scheme.as_deref().is_some_and(|text| url::Url::parse(text).is_err()) {
@@ -249,7 +241,7 @@ fn attach(from: &Sources<'_>) -> Result<AttachSettings, SettingsError> {
     Ok(AttachSettings {
         timeout: timeout.or_else(in_ci),
         scheme_url: scheme.map(Into::into),
-        public_url: public.map(|text| text.parse(|text| address(text, &["http", "https"]))).transpose()?,
+        tunnel: tunnel(from)?,
         show_url: from.flags.show_url,
         qr_stdout: from.flags.qr_stdout,
         secret: from.around.variable("AIT_DEBUG_TOTP_SECRET").map(Into::into),

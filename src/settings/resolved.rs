@@ -11,6 +11,7 @@ use crate::ident::Cell;
 
 use super::reporters::ReporterChoice;
 use super::source::Sourced;
+use super::tunnel::TunnelSettings;
 
 /// Everything that was asked for, with the defaults filled in.
 #[derive(Clone, Debug)]
@@ -104,8 +105,8 @@ pub struct AttachSettings {
     pub timeout: Option<Sourced<Duration>>,
     /// Link that opens the page in its host app; may carry what must not be shown.
     pub scheme_url: Option<SecretString>,
-    /// Address under which somebody else's tunnel reaches the relay.
-    pub public_url: Option<Sourced<String>>,
+    /// How the phone reaches the relay.
+    pub tunnel: TunnelSettings,
     /// Show the attach link as text.
     pub show_url: bool,
     /// Show the QR code also where stdout is no terminal.

@@ -127,7 +127,7 @@ fn a_clock_that_is_wrong_is_seen_against_the_public_address() {
         std::future::ready([(axum::http::header::DATE, date)])
     };
     runtime.spawn(async move { axum::serve(listener, axum::Router::new().fallback(yesterday)).await });
-    let outcome = doctor(project.path()).args(["--public-url", &url, "--browser", "/no/such/chrome"]).run();
+    let outcome = doctor(project.path()).args(["--tunnel", &url, "--browser", "/no/such/chrome"]).run();
     expect(&outcome, "clock", "warning", "s fast");
 }
 

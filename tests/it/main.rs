@@ -14,6 +14,7 @@ mod relay;
 mod same_results;
 mod secret;
 mod signals;
+mod tunnel;
 mod vitest_micro;
 mod webkit;
 

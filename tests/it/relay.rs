@@ -4,11 +4,10 @@ mod doors;
 mod gate;
 mod loss;
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use devtools_test::assets;
-use devtools_test::attach::{AttachPresenter, DeviceOptions, DevicePages, Invitation, LinkKind, Waiting};
+use devtools_test::attach::{AttachPresenter, DeviceOptions, DevicePages, Invitation, LinkKind, Reach, Waiting};
 use devtools_test::cdp::page::{Page, PageSource};
 use devtools_test::cdp::runtime::{
     self, BindingCalled, ConsoleApiCalled, EvaluateError, EvaluateOptions, ExceptionThrown,
@@ -17,7 +16,6 @@ use devtools_test::cdp::{CdpError, CdpEvent, EventStream};
 use devtools_test::event::{EventKind, Events, RunEvent};
 use devtools_test::relay::RelayOptions;
 use devtools_test::secret::Secret;
-use devtools_test::tunnel::PublicAddress;
 use serde_json::{Value, json};
 use support::phone::Phone;
 use tokio::sync::mpsc;
@@ -38,28 +36,27 @@ impl AttachPresenter for Links {
 }
 
 /// A relay that waits for pages, and what a person sees of it.
-struct Desk {
-    pages: DevicePages,
-    links: mpsc::UnboundedReceiver<String>,
-    events: Events,
+pub(crate) struct Desk {
+    pub(crate) pages: DevicePages,
+    pub(crate) links: mpsc::UnboundedReceiver<String>,
+    pub(crate) events: Events,
     told: mpsc::Receiver<RunEvent>,
 }
 
 impl Desk {
     fn new(attach_timeout: Duration) -> Self {
-        Self::behind(None, RelayOptions::LOOPBACK, attach_timeout)
+        Self::behind(Reach::LOOPBACK, attach_timeout)
     }
 
     /// With a way to the relay that is not its own address.
-    fn behind(public_address: Option<PublicAddress>, listen: SocketAddr, attach_timeout: Duration) -> Self {
+    pub(crate) fn behind(reach: Reach, attach_timeout: Duration) -> Self {
         let (sender, links) = mpsc::unbounded_channel();
         let (events, told) = Events::channel();
         let pages = DevicePages::new(DeviceOptions {
             secret: Secret::random().unwrap(),
             agent: assets::AGENT,
             link: LinkKind::Hosted,
-            public_address,
-            listen,
+            reach,
             attach_timeout: Some(attach_timeout),
             presenter: Box::new(Links(sender)),
         });
@@ -75,7 +72,7 @@ impl Desk {
     }
 
     /// What was said so far, as text.
-    fn told(&mut self) -> Vec<(String, String)> {
+    pub(crate) fn told(&mut self) -> Vec<(String, String)> {
         let mut said = Vec::new();
         while let Ok(event) = self.told.try_recv() {
             if let EventKind::AttachState { stage, message } = event.kind {
@@ -86,7 +83,7 @@ impl Desk {
     }
 }
 
-async fn value(page: &Page, expression: &str) -> Value {
+pub(crate) async fn value(page: &Page, expression: &str) -> Value {
     let options = EvaluateOptions { return_by_value: true, await_promise: true, ..EvaluateOptions::default() };
     runtime::evaluate(&page.session, expression, options, WITHIN).await.unwrap()
 }

@@ -52,7 +52,9 @@ impl Pretty {
             AttachStage::Refused => self.say(&format!("{}\n", paint.yellow(&message))),
             // The progress line shows it while it lasts.
             _ if self.terminal.has_progress() => self.terminal.set_progress(message.clone()),
-            AttachStage::Starting | AttachStage::Attached => {}
+            // That it starts at all is no news; what it then waits for is.
+            AttachStage::Starting if self.attach.is_empty() => {}
+            AttachStage::Attached => {}
             _ => self.say(&format!("{}\n", paint.dim(&message))),
         }
         self.attach = message;

@@ -7,8 +7,9 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::event::TargetKind;
+use crate::secret::Hidden;
 use crate::settings::file::{FileGiven, parse};
-use crate::settings::{Given, Settings, SettingsError, Source, Surroundings};
+use crate::settings::{Given, Settings, SettingsError, Source, Sourced, Surroundings, TunnelWish};
 
 /// Flags, environment and file of one check.
 #[derive(Default)]
@@ -191,6 +192,44 @@ fn secrets_are_never_shown() {
     let message = Check::flags(|given| given.scheme_url = some("at=123456")).refused();
     assert!(message.starts_with("--scheme-url cannot be used") && !message.contains("123456"), "{message}");
     assert!(Check::flags(|given| given.scheme_url = some("")).resolve().unwrap().attach.scheme_url.is_none());
+}
+
+#[test]
+fn a_tunnel_is_named_or_is_an_address() {
+    let wish = |text: &str| Check::flags(|given| given.tunnel = some(text)).resolve().map(|s| s.attach.tunnel.wish);
+    assert_eq!(Check::default().resolve().unwrap().attach.tunnel.wish, Sourced::default_of(TunnelWish::Auto));
+    for (text, expected) in
+        [("cloudflared", TunnelWish::Cloudflared), ("lan", TunnelWish::Lan), ("none", TunnelWish::None)]
+    {
+        assert_eq!(wish(text).unwrap().value, expected);
+    }
+    let host = "https://my-own-host.test";
+    let address = wish(host).unwrap();
+    assert!(!format!("{address:?}").contains("my-own-host"), "{address:?}");
+    assert_eq!(address.value, TunnelWish::Address(Hidden::new(host)));
+    for odd in ["", "my-own-host.test", "wss://my-own-host.test", "Lan"] {
+        let message = wish(odd).unwrap_err().to_string();
+        assert!(message.starts_with("--tunnel cannot be used: give cloudflared") && !message.contains("my-own-host"));
+    }
+    let by_variable = Check::default().variable("DEVTOOLS_TEST_TUNNEL", "none").file("tunnel = \"lan\"");
+    assert_eq!(by_variable.resolve().unwrap().attach.tunnel.wish.value, TunnelWish::None);
+}
+
+#[test]
+fn what_belongs_to_a_tunnel() {
+    let lan = |tunnel: Option<&str>| {
+        Check::flags(|given| {
+            given.host = some("en0");
+            given.tunnel = tunnel.map(String::from);
+        })
+    };
+    assert_eq!(lan(Some("lan")).resolve().unwrap().attach.tunnel.host.as_deref(), Some("en0"));
+    assert!(lan(None).refused().starts_with("--host chooses an address for --tunnel lan"));
+    assert!(lan(Some("none")).refused().starts_with("--host chooses"));
+    let settings = Check::default().variable("CLOUDFLARED_BIN", "./cf").file("relay-port = 4711").resolve().unwrap();
+    assert_eq!(settings.attach.tunnel.program.unwrap().value, PathBuf::from("/project/sub/./cf"));
+    assert_eq!(settings.attach.tunnel.port, 4711);
+    assert!(Check::default().file("relay-port = 70000").refused().contains("give a port from 1 to 65535"));
 }
 
 #[test]

@@ -14,13 +14,8 @@ use super::*;
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 pub(super) async fn relay() -> Relay {
-    let options = RelayOptions {
-        secret: Secret::random().unwrap(),
-        agent: "/* agent */",
-        listen: RelayOptions::LOOPBACK,
-        public_host: None,
-        tls: false,
-    };
+    let options =
+        RelayOptions { secret: Secret::random().unwrap(), agent: "/* agent */", listen: RelayOptions::LOOPBACK };
     Relay::start(options).await.unwrap()
 }
 

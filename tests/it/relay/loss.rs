@@ -1,8 +1,10 @@
 //! Pages that reload, move, get busy, are cut off or never come.
 
+use std::sync::Arc;
+
 use devtools_test::cdp::CloseReason;
 use devtools_test::event::LossCause;
-
+use devtools_test::tunnel::{PublicAddress, Resolver, TunnelKind, TunnelLimits, TunnelOptions, system_trust};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
@@ -145,7 +147,13 @@ async fn a_connection_that_is_cut_loses_nothing_and_repeats_nothing() {
     let wire = Wire { listener, cut: cut.clone(), carried: carried.clone() };
     let relay = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let wire = tokio::spawn(wire.run(relay));
-    let mut desk = Desk::behind(Some(public), relay, WITHIN);
+    let tunnel = TunnelOptions {
+        kind: TunnelKind::Address(public),
+        limits: TunnelLimits::default(),
+        resolver: Arc::new(Resolver::default()),
+        trust: system_trust().unwrap(),
+    };
+    let mut desk = Desk::behind(Reach { listen: relay, tunnel: Some(tunnel), about: None }, WITHIN);
     let (page, _phone) = desk.attach().await;
     call(&page, "Runtime.enable", json!({})).await;
     runtime::add_binding(&page.session, "__told", WITHIN).await.unwrap();

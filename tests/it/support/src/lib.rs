@@ -3,12 +3,14 @@
 //! - [`server`]: the sample mini-app, odd pages, and every kind of traffic a page can have
 //! - [`tool`]: the built binary with a time limit, a temporary folder of its own, and a look at what it leaves behind
 //! - [`phone`]: a second Chrome that plays the phone
+//! - [`cloudflared`]: a tunnel from this machine to itself, which can misbehave
 //! - [`meddler`]: a debugging socket that speaks like a Chrome of the future
 //! - [`case`]: a folder of `fixtures/cases` as a test
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used)]
 
 pub mod case;
+pub mod cloudflared;
 pub mod meddler;
 pub mod phone;
 pub mod procs;

@@ -44,6 +44,11 @@ pub struct Phone {
 impl Phone {
     /// Opens the link.
     pub fn open(link: &str) -> Self {
+        Self::open_with(link, &[])
+    }
+
+    /// Opens the link in a browser with more arguments.
+    pub fn open_with(link: &str, args: &[String]) -> Self {
         let profile = tempfile::Builder::new().prefix("dt-phone-").tempdir().unwrap();
         let mut command = Command::new(chrome());
         command
@@ -54,6 +59,7 @@ impl Phone {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .process_group(0);
+        command.args(args);
         if geteuid().is_root() {
             command.arg("--no-sandbox");
         }

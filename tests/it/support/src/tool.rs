@@ -40,7 +40,7 @@ impl Tool {
         }
         command.current_dir(dir).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for (name, _) in std::env::vars() {
-            let ours = name.starts_with("AIT_") || name.starts_with("DEVTOOLS_TEST_");
+            let ours = ["AIT_", "DEVTOOLS_TEST_", "CLOUDFLARED_"].iter().any(|start| name.starts_with(start));
             let ci = matches!(name.as_str(), "CI" | "GITHUB_ACTIONS" | "NO_COLOR" | "FORCE_COLOR" | "CLICOLOR_FORCE");
             if (ours && name != "DEVTOOLS_TEST_BROWSER") || ci {
                 command.env_remove(name);
@@ -49,6 +49,8 @@ impl Tool {
         let scratch = temp.path().join("tmp");
         fs_err::create_dir(&scratch).unwrap();
         command.env("TMPDIR", scratch);
+        // A cloudflared on this machine must not lead a test out of it.
+        command.env("DEVTOOLS_TEST_TUNNEL", "none");
         Self { command, temp, patience: PATIENCE }
     }
 

@@ -1,0 +1,62 @@
+//! A cloudflared that opens tunnels from this machine to itself, `fixtures/stand-ins/cloudflared`.
+
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use tempfile::TempDir;
+
+use crate::procs::{self, Process};
+
+/// The stand-in itself; without a folder of its own it is told what to do by the variable `STAND_IN`.
+pub fn stand_in() -> PathBuf {
+    crate::fixtures().join("stand-ins/cloudflared")
+}
+
+/// A stand-in with a plan, a certificate, and a memory of its starts.
+#[derive(Debug)]
+pub struct StandIn {
+    folder: TempDir,
+    certificate: Vec<u8>,
+}
+
+impl StandIn {
+    /// One that does what the words of the plan say, one after the other at each start.
+    pub fn new(plan: &str) -> Self {
+        let folder = tempfile::Builder::new().prefix("dt-tunnel-").tempdir().unwrap();
+        let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["*.trycloudflare.com".into()]).unwrap();
+        let write = |name: &str, text: &str| fs_err::write(folder.path().join(name), text).unwrap();
+        write("plan", plan);
+        write("cert.pem", &cert.pem());
+        write("key.pem", &signing_key.serialize_pem());
+        symlink(stand_in(), folder.path().join("cloudflared")).unwrap();
+        Self { folder, certificate: cert.der().to_vec() }
+    }
+
+    /// The program.
+    pub fn program(&self) -> PathBuf {
+        self.folder.path().join("cloudflared")
+    }
+
+    /// Its certificate, DER.
+    pub fn certificate(&self) -> &[u8] {
+        &self.certificate
+    }
+
+    /// The process ids of its starts so far.
+    pub fn starts(&self) -> Vec<i32> {
+        let text = fs_err::read_to_string(self.folder.path().join("starts")).unwrap_or_default();
+        text.lines().map(|line| line.parse().unwrap()).collect()
+    }
+
+    /// Those that live.
+    pub fn living(&self) -> Vec<Process> {
+        self.starts().into_iter().filter_map(procs::read).collect()
+    }
+}
+
+/// The port a tunnel's name leads to.
+pub fn port_in(text: &str) -> Option<u16> {
+    let (_, rest) = text.split_once("stand-in-")?;
+    rest.split('.').next()?.parse().ok()
+}
