@@ -23,7 +23,7 @@ const NAMESPACES = new Set(
 const GLOBALS = new Set([
   ...NAMESPACES,
   ...'Map Set WeakMap WeakSet Proxy Error TypeError SyntaxError RangeError AggregateError Boolean'.split(' '),
-  ...'Uint8Array ArrayBuffer AbortController MessageChannel ErrorEvent parseInt parseFloat isNaN'.split(' '),
+  ...'globalThis Uint8Array ArrayBuffer AbortController MessageChannel ErrorEvent parseInt parseFloat isNaN'.split(' '),
 ]);
 const COLLECTIONS = new Set(['Map', 'Set', 'WeakMap', 'WeakSet']);
 const PROMISES = new Set(['then', 'catch', 'finally']);

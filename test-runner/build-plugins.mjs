@@ -6,27 +6,50 @@ import { fileURLToPath } from 'node:url';
 
 const errors = join(dirname(fileURLToPath(import.meta.url)), 'src/runtime/errors.ts');
 
+const chunk = (name) => new RegExp(`vitest[\\\\/]dist[\\\\/]chunks[\\\\/]${name}\\.js$`);
+
+/** [where, [[from, to], ...]] */
 const patches = [
-  {
-    // Vitest copies the whole object graph behind an error; ours prints what is shown, bounded.
-    file: /vitest[\\/]dist[\\/]chunks[\\/]run\.[^\\/]+\.js$/,
-    from: 'function processError(_err, diffOptions, seen = /* @__PURE__ */ new WeakSet()) {',
-    to: `import { processError as describeForPage } from ${JSON.stringify(errors)};
+  [
+    chunk('run\\.[^\\\\/]+'),
+    [
+      // Vitest copies the whole object graph behind an error; ours prints what is shown, bounded.
+      [
+        'function processError(_err, diffOptions, seen = /* @__PURE__ */ new WeakSet()) {',
+        `import { processError as describeForPage } from ${JSON.stringify(errors)};
 function processError(_err, diffOptions, seen) {
 	return describeForPage(_err, { diff: printDiffOrStringify, print: prettifyValue, options: diffOptions });`,
-  },
-  {
-    // A page is taken for a terminal with colours.
-    file: /vitest[\\/]dist[\\/]chunks[\\/]tinyrainbow\.[^\\/]+\.js$/,
-    from: 'var b = h();',
-    to: 'var b = f();',
-  },
-  {
-    // Where an inline snapshot stands in the source matters only to those who write it there.
-    file: /vitest[\\/]dist[\\/]chunks[\\/]index\.D5jWOaqm\.js$/,
-    from: '_resolveInlineStack(options) {',
-    to: '_resolveInlineStack() {\n\t\treturn { file: "", line: 0, column: 0, method: "" };',
-  },
+      ],
+      // `sequential` went with Vitest 5; projects on Vitest 4 have it.
+      ['"concurrent",\n\t\t"shuffle",', '"concurrent",\n\t\t"sequential",\n\t\t"shuffle",'],
+      ['"concurrent",\n\t\t"skip",', '"concurrent",\n\t\t"sequential",\n\t\t"skip",'],
+      [
+        'const concurrent = this.concurrent ?? options.concurrent;',
+        'const concurrent = this.sequential || options.sequential ? false : this.concurrent ?? options.concurrent;',
+      ],
+      [
+        'const concurrent = this.concurrent ?? options?.concurrent;',
+        'const concurrent = this.sequential || options?.sequential ? false : this.concurrent ?? options?.concurrent;',
+      ],
+      // A test of an earlier file that never ended must not count as the one that runs.
+      [
+        'async function startTests(specs, runner) {',
+        'async function startTests(specs, runner) {\n\tsetCurrentTest(void 0);',
+      ],
+    ],
+  ],
+  // A page is taken for a terminal with colours.
+  [chunk('tinyrainbow\\.[^\\\\/]+'), [['var b = h();', 'var b = f();']]],
+  [
+    chunk('index\\.D5jWOaqm'),
+    [
+      // Where an inline snapshot stands in the source matters only to those who write it there.
+      [
+        '_resolveInlineStack(options) {',
+        '_resolveInlineStack() {\n\t\treturn { file: "", line: 0, column: 0, method: "" };',
+      ],
+    ],
+  ],
 ];
 
 /** Only used for benchmarks, for writing snapshots into sources, and by Vite's module runner: no page comes there. */
@@ -41,12 +64,15 @@ export const pagePlugins = [
   {
     name: 'patches',
     setup(build) {
-      for (const { file, from, to } of patches) {
-        build.onLoad({ filter: file }, async ({ path }) => {
-          const parts = (await readFile(path, 'utf8')).split(from);
-          if (parts.length !== 2)
-            throw new Error(`the patch for ${path} does not fit: "${from}" is there ${parts.length - 1} times`);
-          return { contents: parts.join(to), loader: 'js' };
+      for (const [filter, changes] of patches) {
+        build.onLoad({ filter }, async ({ path }) => {
+          let contents = await readFile(path, 'utf8');
+          for (const [from, to] of changes) {
+            const parts = contents.split(from);
+            if (parts.length !== 2) throw new Error(`a patch for ${path} fits ${parts.length - 1} times: ${from}`);
+            contents = parts.join(to);
+          }
+          return { contents, loader: 'js' };
         });
       }
     },

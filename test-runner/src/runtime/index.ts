@@ -9,12 +9,13 @@ function install(): void {
   const doc = randomId();
   const emitter = new Emitter(doc);
   const runs = new Runs(emitter);
+  const { userAgent } = navigator;
   const ait = {
     vitest: api,
     info: (): RuntimeInfo => ({
       version,
       doc,
-      userAgent: navigator.userAgent,
+      userAgent,
       url: location.href,
       title: document.title,
     }),

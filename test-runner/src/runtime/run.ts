@@ -39,10 +39,11 @@ export class Runs {
     });
   }
 
-  /** Forgets a run: nothing more is emitted for it, whatever its code still does. */
+  /** Forgets a run: its tests end here, and nothing more is emitted for it, whatever its code still does. */
   abort(id: number): void {
     if (this.current?.request.run !== id) return;
     this.current.dead = true;
+    this.current.cancel();
     this.current = undefined;
   }
 
@@ -67,6 +68,7 @@ class Run {
   readonly turns = new Turns();
   private started = 0;
   private readonly run: number;
+  cancel = (): void => {};
   private loadError: ReturnType<typeof describeError> | undefined;
 
   constructor(
@@ -84,13 +86,15 @@ class Run {
     try {
       const wanted = filterOf(this.request);
       engine.stackTraceLimit = STACK_FRAMES;
-      await runFile({
+      const file = runFile({
         ...this.request,
         wanted,
         onlyRefused: this.request.allowOnly ? undefined : ONLY_REFUSED,
         load: this.loadFile,
         reporter: this.reporter,
       });
+      this.cancel = file.cancel;
+      await file.ended;
     } catch (error) {
       this.loadError ??= describeError(error);
     } finally {

@@ -82,6 +82,7 @@ class PageRunner extends Base {
   private readonly left = new Set<Task>();
   private readonly attempts = new Map<string, number>();
   private readonly suites: Suite[] = [];
+  private loaded = true;
 
   constructor(private readonly run: FileRun) {
     super(config);
@@ -195,11 +196,13 @@ class PageRunner extends Base {
     if (!('filepath' in suite)) return;
     this.suites.push(suite);
     const error = suite.result?.state === 'fail' ? suite.result.errors?.[0] : undefined;
-    if (error) this.run.reporter.loadError(error);
+    if (!error) return;
+    this.loaded = false;
+    this.run.reporter.loadError(error);
   }
 
-  finish(file: Suite, loaded: boolean): void {
-    if (!loaded) return;
+  finish(file: Suite): void {
+    if (!this.loaded) return;
     this.endOf(file);
     for (const error of file.result?.errors ?? []) this.run.reporter.suiteError([], error);
   }
@@ -245,24 +248,18 @@ function limitOf(test: Task): number {
   return timeout && Number.isFinite(timeout) && timeout > 0 ? Math.min(Math.ceil(timeout), 2 ** 31) : 0;
 }
 
-/** Runs one file; resolves when its last hook has ended. */
-export async function runFile(run: FileRun): Promise<void> {
+/** Runs one file. `ended` resolves when its last hook has ended; `cancel` gives up its running test and skips the rest. */
+export function runFile(run: FileRun): { ended: Promise<void>; cancel(): void } {
   config.testTimeout = run.testTimeout;
   config.hookTimeout = run.hookTimeout;
   workerState.filepath = run.file;
-  let loaded = true;
-  const reporter = Object.create(run.reporter, {
-    loadError: {
-      value: (error: PageError) => {
-        loaded = false;
-        run.reporter.loadError(error);
-      },
-    },
-  });
-  const runner = new PageRunner({ ...run, reporter });
-  await unlimited;
-  const files = await startTests([run.file], runner as never);
-  runner.finish(files[0] as unknown as Suite, loaded);
+  const runner = new PageRunner(run);
+  const start = async (): Promise<void> => {
+    await unlimited;
+    const files = await startTests([run.file], runner as never);
+    runner.finish(files[0] as unknown as Suite);
+  };
+  return { ended: start(), cancel: () => runner['cancel']('test-failure') };
 }
 
 /** What `import ... from 'vitest'` gets. */

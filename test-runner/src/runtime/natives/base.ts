@@ -3,6 +3,9 @@
 export type Any = any;
 export type Fn = (...args: Any[]) => Any;
 
+/** The page's global object; a test can even delete the name. */
+export const page: Any = globalThis;
+
 /** Whether a text ends in `[native code] }`, asked without any method. */
 function saysNative(text: unknown): boolean {
   if (typeof text !== 'string') return false;
@@ -16,6 +19,8 @@ interface Base {
   apply: typeof Reflect.apply;
   getPrototypeOf: typeof Reflect.getPrototypeOf;
   getOwnPropertyDescriptor: typeof Reflect.getOwnPropertyDescriptor;
+  defineProperty: typeof Reflect.defineProperty;
+  keysOf: typeof Reflect.ownKeys;
   hasOwn: typeof Object.hasOwn;
   isArray: typeof Array.isArray;
   bind: typeof Function.prototype.bind;
@@ -23,12 +28,14 @@ interface Base {
 }
 
 function baseOf(root: Any): Base {
-  const { apply, getPrototypeOf, getOwnPropertyDescriptor } = root.Reflect;
+  const { apply, getPrototypeOf, getOwnPropertyDescriptor, defineProperty, ownKeys: keysOf } = root.Reflect;
   const { bind, toString: toText } = root.Function.prototype;
   return {
     apply,
     getPrototypeOf,
     getOwnPropertyDescriptor,
+    defineProperty,
+    keysOf,
     hasOwn: root.Object.hasOwn,
     isArray: root.Array.isArray,
     bind,
@@ -59,7 +66,7 @@ export function fresh(): Any {
   } catch {
     // A document without a root element: what the page has is what there is.
   }
-  spare ??= globalThis;
+  spare ??= page;
   return spare;
 }
 
@@ -67,13 +74,13 @@ export let leave = (): void => {};
 
 const base = (() => {
   try {
-    const own = baseOf(globalThis);
+    const own = baseOf(page);
     return untouched(own) ? own : baseOf(fresh());
   } catch {
     return baseOf(fresh());
   }
 })();
-export const { apply, getPrototypeOf, getOwnPropertyDescriptor, hasOwn, isArray, bind } = base;
+export const { apply, getPrototypeOf, getOwnPropertyDescriptor, defineProperty, keysOf, hasOwn, isArray, bind } = base;
 
 export const isNative = (fn: unknown): boolean => typeof fn === 'function' && saysNative(apply(base.toText, fn, []));
 

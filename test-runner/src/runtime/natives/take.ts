@@ -1,5 +1,17 @@
 // Takes built-ins by their names.
-import { type Any, apply, bind, fresh, isNative, leave, spare } from './base.ts';
+import {
+  type Any,
+  apply,
+  bind,
+  defineProperty,
+  fresh,
+  getOwnPropertyDescriptor,
+  isNative,
+  keysOf,
+  leave,
+  page,
+  spare,
+} from './base.ts';
 
 // The one that `async` functions return, whatever the page calls Promise.
 export const NativePromise = (async () => {})().constructor as PromiseConstructor;
@@ -7,7 +19,7 @@ export const NativePromise = (async () => {})().constructor as PromiseConstructo
 /** A constructor by its name. Its identity counts (`instanceof`, `expect.any(Map)`), so it is the page's own. */
 export function global(name: string): Any {
   if (name === 'Promise') return NativePromise;
-  return (globalThis as Any)[name] ?? fresh()[name];
+  return page[name] ?? fresh()[name];
 }
 
 function walk(root: Any, path: readonly string[]): Any {
@@ -31,15 +43,16 @@ const TIMERS = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'q
 
 /** Evaluates the runtime, with the untouched timers in the page's place: Vitest takes its own copies from there. */
 export function evaluate(runtime: () => void): void {
-  const page = globalThis as Any;
   const before: Any[] = [];
   for (let i = 0; i < TIMERS.length; i++) {
     const name = TIMERS[i] as string;
     before[i] = page[name];
     if (!isNative(before[i])) page[name] = take('window', name);
   }
+  const there = keysOf(page);
   try {
     runtime();
+    keep(page, there);
   } finally {
     for (let i = 0; i < TIMERS.length; i++) {
       const name = TIMERS[i] as string;
@@ -49,3 +62,18 @@ export function evaluate(runtime: () => void): void {
     leave();
   }
 }
+
+/** What the runtime put on the page's global object cannot be taken away or replaced by a test that tidies up. */
+function keep(page: Any, there: PropertyKey[]): void {
+  const keys = keysOf(page);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as PropertyKey;
+    let known = false;
+    for (let j = 0; j < there.length && !known; j++) known = there[j] === key;
+    if (known) continue;
+    const own = getOwnPropertyDescriptor(page, key);
+    if (own?.configurable) defineProperty(page, key, 'value' in own ? FIXED : { configurable: false });
+  }
+}
+
+const FIXED = { configurable: false, writable: false, enumerable: false };
