@@ -13,8 +13,9 @@ use crate::secret::Hidden;
 
 /// A driver that listens answers this at once.
 const STATUS_WITHIN: Duration = Duration::from_secs(2);
-/// A new session starts a browser, which takes a second; a cold one on a loaded machine many.
-const SESSION_WITHIN: Duration = Duration::from_secs(40);
+/// A new session starts a browser, which takes a second; a cold one on a loaded machine many. A driver does not notice
+/// that its browser ended, so this is also how long that takes to be told.
+const SESSION_WITHIN: Duration = Duration::from_secs(25);
 /// A session that does not wait for loads answers at once unless its page is stuck.
 const NAVIGATE_WITHIN: Duration = Duration::from_secs(10);
 

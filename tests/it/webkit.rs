@@ -171,9 +171,13 @@ fn what_does_not_start_is_named_with_what_to_do() {
     let ends = run(&project, "webkit").args(["--webdriver", "/bin/false"]).run();
     assert!(ends.transcript().contains("ended at once (exit status 1)"), "{}", ends.transcript());
     ends.expect_code(2);
-    // No part of the link may be read anywhere.
-    let odd = run(&project, "webkit").args(["--browser", "/bin/false", "-vvv"]).run();
-    assert!(odd.transcript().contains("WebKit could not be started"), "{}", odd.transcript());
-    assert!(!odd.transcript().contains("at=") && !odd.transcript().contains("/at/"), "{}", odd.transcript());
-    odd.expect_code(2);
+}
+
+#[test]
+fn the_link_is_never_told() {
+    let project = project(&[("a.ait.test.ts", "import { it } from 'vitest';\nit('runs', () => {});\n")]);
+    let outcome = run(&project, "webkit").args(["-vvv", "--show-url", "--qr-stdout"]).run();
+    outcome.expect_code(0);
+    let said = outcome.transcript();
+    assert!(said.contains("/attach") && !said.contains("at=") && !said.contains("/at/"), "{said}");
 }
