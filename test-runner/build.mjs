@@ -12,13 +12,16 @@ const out = resolve(process.argv[2] ?? 'dist');
 const target = ['es2022', 'safari16'];
 mkdirSync(out, { recursive: true });
 
+/** Bundles that are more than a script that runs. */
+const SPECIAL = { runtime, interceptors };
+
 const names = readdirSync(join(root, 'src'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && existsSync(join(root, 'src', entry.name, 'index.ts')))
   .map((entry) => entry.name);
 
 await Promise.all(
   names.map(async (name) => {
-    const code = name === 'runtime' ? await runtime() : await bundle(name);
+    const code = await (SPECIAL[name] ?? bundle)(name);
     const { code: small } = await transform(code, { minify: true, target, legalComments: 'none' });
     // Stack frames of our own scripts are told apart from the user's by this address, however the script came in.
     writeFileSync(join(out, `${name}.js`), `${small.trimEnd()}\n//# sourceURL=ait-${name}://${name}.js\n`);
@@ -44,4 +47,9 @@ async function bundle(name) {
 async function runtime() {
   const code = await withNatives(await bundle('runtime'));
   return `globalThis.__ait || ${code}\nglobalThis.__ait.info();`;
+}
+
+/** The recorder takes options: whoever injects it may put some between the last parentheses. */
+async function interceptors() {
+  return `((aitCaptureOptions) => {\n${await bundle('interceptors')}\n})({});`;
 }

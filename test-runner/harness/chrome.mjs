@@ -73,13 +73,14 @@ export class Chrome {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A new page; `url` is loaded before anything else. */
-  async page(url) {
+  /** A new page; `url` is loaded before anything else, and in each of its documents `first` runs before all scripts. */
+  async page(url, first = undefined) {
     const { targetId } = await this.call('Target.createTarget', { url: 'about:blank' });
     const { sessionId } = await this.call('Target.attachToTarget', { targetId, flatten: true });
     const page = new Page(this, targetId, sessionId);
     await page.call('Page.enable');
     await page.call('Runtime.enable');
+    if (first) await page.call('Page.addScriptToEvaluateOnNewDocument', { source: first });
     const loaded = page.once('Page.loadEventFired');
     await page.call('Page.navigate', { url });
     await loaded;

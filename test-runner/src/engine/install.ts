@@ -1,0 +1,168 @@
+// Puts the recorder into a window, once; nothing is patched before somebody calls this. Taking it out again restores
+// what is still ours, in reverse order, and makes the rest pass through.
+import { installEventSourceInterceptor } from '../interceptors/eventsource.ts';
+import { installFetchStreamInterceptor } from '../interceptors/fetch-stream.ts';
+import { ownerOf } from '../interceptors/patch.ts';
+import type { Interceptor, InterceptorOptions, Realm } from '../interceptors/types.ts';
+import { countUncovered, frameCount } from '../interceptors/uncovered.ts';
+import { installWebSocketInterceptor } from '../interceptors/websocket.ts';
+import { apply, listen, match, ticks, unlisten, win } from '../shared/natives.ts';
+import { createDevtoolsEngine, type DevtoolsEngine, type EngineOptions } from './engine.ts';
+import type { BatchSink } from './outbox.ts';
+
+export type CaptureKind = 'websocket' | 'fetch' | 'eventsource';
+
+export interface InstallOptions extends EngineOptions {
+  /** What is recorded; everything if nothing is said. */
+  capture?: readonly CaptureKind[];
+  /** Only addresses that hold the text, match the pattern, or for which the function says so. */
+  urlFilter?: string | RegExp | ((url: string) => boolean);
+  target?: Realm;
+  /** Takes the records of the page, in batches; see also `connect`. */
+  onBatch?: BatchSink;
+}
+
+/** The originals, for a tool that must not record itself. */
+export interface OriginalNatives {
+  WebSocket: typeof WebSocket;
+  EventSource: typeof EventSource;
+  fetch: typeof fetch;
+  send: WebSocket['send'];
+  close: WebSocket['close'];
+}
+
+export interface Coverage {
+  /** Milliseconds since the document began at which the recorder was there. */
+  from: number;
+  /** Frames whose traffic is not seen, now. */
+  frames: number;
+  /** Whether the document was still being read then: if so, its own scripts had hardly begun. */
+  beforeContent: boolean;
+}
+
+export interface CaptureRuntime {
+  readonly capacity: number;
+  readonly engine: DevtoolsEngine;
+  readonly installed: boolean;
+  readonly natives: Partial<OriginalNatives>;
+  coverage(): Coverage;
+  /** Sends records out of the page; returns what ends that. */
+  connect(sink: BatchSink): () => void;
+  /** Hands over what waits, now. */
+  flush(): void;
+  uninstall(): void;
+}
+
+const INSTALLERS: Record<CaptureKind, (options: InterceptorOptions) => Interceptor | undefined> = {
+  websocket: installWebSocketInterceptor,
+  fetch: installFetchStreamInterceptor,
+  eventsource: installEventSourceInterceptor,
+};
+const ALL: readonly CaptureKind[] = ['websocket', 'fetch', 'eventsource'];
+
+/** A runtime with an engine, but nothing patched. */
+export function createBrowseSentEventRuntime(options: InstallOptions = {}): CaptureRuntime {
+  return new Runtime(options);
+}
+
+/** The runtime of the window: the one that is there, or a new one. */
+export function installBrowseSentEvent(options: InstallOptions = {}): CaptureRuntime {
+  const there = ownerOf(options.target ?? (win as Realm));
+  if (there) return there as CaptureRuntime;
+  const runtime = new Runtime(options);
+  runtime.install();
+  return runtime;
+}
+
+class Runtime implements CaptureRuntime {
+  readonly engine: DevtoolsEngine;
+  readonly natives: Partial<OriginalNatives>;
+  private readonly target: Realm;
+  private interceptors: Interceptor[] = [];
+  private from = 0;
+  private beforeContent = false;
+
+  constructor(private readonly options: InstallOptions) {
+    this.target = options.target ?? (win as Realm);
+    this.engine = createDevtoolsEngine(options);
+    const { WebSocket: Socket, EventSource: Source, fetch: get } = this.target;
+    this.natives = {
+      WebSocket: Socket,
+      EventSource: Source,
+      fetch: get,
+      send: Socket?.prototype.send,
+      close: Socket?.prototype.close,
+    };
+    if (options.onBatch) this.engine.connect(options.onBatch);
+  }
+
+  get capacity(): number {
+    return this.engine.capacity;
+  }
+
+  get installed(): boolean {
+    return this.interceptors.length > 0;
+  }
+
+  install(): void {
+    const { options, target } = this;
+    this.from = ticks();
+    this.beforeContent = target.document?.readyState === 'loading';
+    const shared: InterceptorOptions = { engine: this.engine, target, owner: () => this };
+    const allows = filterOf(options.urlFilter);
+    if (allows) shared.allows = allows;
+    const kinds = options.capture ?? ALL;
+    try {
+      for (let i = 0; i < kinds.length; i++) this.add(INSTALLERS[kinds[i] as CaptureKind](shared));
+      this.add(countUncovered(shared));
+    } catch (error) {
+      // All or nothing: half of a recorder would tell half of the truth.
+      this.uninstall();
+      throw error;
+    }
+    listen(target, 'pagehide', this.left);
+  }
+
+  coverage = (): Coverage => ({
+    from: this.from,
+    frames: frameCount(this.target),
+    beforeContent: this.beforeContent,
+  });
+
+  connect = (sink: BatchSink): (() => void) => this.engine.connect(sink);
+
+  flush = (): void => this.engine.flush();
+
+  uninstall = (): void => {
+    for (let i = this.interceptors.length - 1; i >= 0; i--) this.interceptors[i]?.uninstall();
+    this.interceptors = [];
+    unlisten(this.target, 'pagehide', this.left);
+  };
+
+  /** The document goes: what lives ends with it, unless it waits to be shown again. */
+  private readonly left = (event: Event): void => {
+    if (!(event as PageTransitionEvent).persisted) {
+      const connections = this.engine.getConnections();
+      for (let i = 0; i < connections.length; i++) {
+        const { id, state } = connections[i] as { id: string; state: string };
+        if (state !== 'closed') this.engine.updateConnection(id, { state: 'closed', metadata: { how: 'unload' } });
+      }
+    }
+    this.flush();
+  };
+
+  private add(interceptor: Interceptor | undefined): void {
+    if (interceptor) this.interceptors[this.interceptors.length] = interceptor;
+  }
+}
+
+const { includes } = String.prototype;
+
+function filterOf(filter: InstallOptions['urlFilter']): ((url: string) => boolean) | undefined {
+  if (filter === undefined) return undefined;
+  if (typeof filter === 'string') return (url) => apply(includes, url, [filter]);
+  if (typeof filter === 'function') return filter;
+  // A pattern that remembers where it was would let every other address through.
+  const pattern = new RegExp(filter.source, filter.flags.replace(/[gy]/g, ''));
+  return (url) => match(pattern, url) !== null;
+}

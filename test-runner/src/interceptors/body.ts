@@ -1,0 +1,172 @@
+// One response body on its way to the app: what of it was seen, as which kind of messages, and how it ended.
+import type { DevtoolsEngine } from '../engine/engine.ts';
+import type { EndReason } from '../engine/events.ts';
+import { byteLength, bytesOf, partOf, textSize } from '../engine/payload.ts';
+import { apply, min, own } from '../shared/natives.ts';
+import { recordBlob, sizeOfBlob } from './blobs.ts';
+import type { BodyType } from './mime.ts';
+import type { AbortWatch } from './promises.ts';
+import { EventStreamParser } from './sse-parser.ts';
+import { createChunkDecoder } from './text-chunks.ts';
+
+const { decode } = TextDecoder.prototype;
+
+export class BodyTap {
+  /** Bytes that were recorded; copies of a body deliver the same ones again. */
+  seen = 0;
+  /** Readers of this body that may still deliver. */
+  branches = 1;
+  /** Objects of the page through which it can be read; when all are gone nobody ever will. */
+  holders = 0;
+  ended = false;
+  private readonly texts: ReturnType<typeof createChunkDecoder> | undefined;
+  private readonly decoder: TextDecoder | undefined;
+  private readonly parser: EventStreamParser | undefined;
+
+  constructor(
+    private readonly engine: DevtoolsEngine,
+    readonly id: string,
+    type: BodyType,
+    readonly watch: AbortWatch | undefined,
+  ) {
+    if (type.kind === 'text') this.texts = createChunkDecoder(type.charset);
+    if (type.kind !== 'events') return;
+    this.decoder = new TextDecoder();
+    this.parser = new EventStreamParser(({ type, data, lastEventId, retry }) => {
+      const metadata = retry === undefined ? { lastEventId } : { lastEventId, retry };
+      engine.recordMessage({
+        connectionId: id,
+        direction: 'in',
+        protocol: 'eventsource',
+        type,
+        payload: data,
+        metadata,
+      });
+    });
+  }
+
+  bytes(chunk: Uint8Array): void {
+    const size = byteLength(chunk);
+    this.seen += size;
+    if (this.parser) this.parser.push(apply(decode, this.decoder, [chunk, { stream: true }]));
+    else if (this.texts) this.record(this.texts.next(chunk, this.engine.payloadLimit()), size);
+    else this.message(chunk, size);
+  }
+
+  /** The whole body as text. */
+  text(text: string): void {
+    const size = textSize(text);
+    this.seen += size;
+    if (this.parser) this.parser.push(text);
+    else if (size > 0) this.message(text, size);
+  }
+
+  blob(blob: Blob, size: number): void {
+    this.seen += size;
+    if (size > 0) recordBlob(this.engine, blob, { connectionId: this.id, direction: 'in', protocol: 'fetch-stream' });
+  }
+
+  /** The first end counts: what is aborted also fails. */
+  end(how: EndReason, error?: unknown): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.watch?.end();
+    const rest = how === 'end' ? this.texts?.rest() : undefined;
+    if (rest) this.record({ text: rest, cut: false }, 0);
+    const metadata: Record<string, unknown> = { how, bodyBytes: this.seen };
+    if (error !== undefined) metadata['error'] = describe(error);
+    this.engine.updateConnection(this.id, { state: 'closed', metadata });
+  }
+
+  private record({ text, cut }: { text: string; cut: boolean }, size: number): void {
+    this.engine.recordMessage({
+      connectionId: this.id,
+      direction: 'in',
+      protocol: 'fetch-stream',
+      payload: text,
+      size,
+      cut,
+    });
+  }
+
+  private message(payload: string | Uint8Array, size: number): void {
+    this.engine.recordMessage({ connectionId: this.id, direction: 'in', protocol: 'fetch-stream', payload, size });
+  }
+}
+
+/** One way to a body: the body itself, or one of its copies, which deliver the same bytes at their own pace. */
+export class Branch {
+  private offset: number;
+  private live = true;
+
+  constructor(readonly tap: BodyTap) {
+    this.offset = tap.seen;
+  }
+
+  /** The stream or response has been split in two. */
+  split(): Branch {
+    const copy = new Branch(this.tap);
+    copy.offset = this.offset;
+    this.tap.branches++;
+    return copy;
+  }
+
+  chunk(value: unknown): void {
+    const { tap } = this;
+    const bytes = bytesOf(value);
+    if (!bytes || tap.ended) return;
+    const from = this.offset;
+    this.offset += byteLength(bytes);
+    if (this.offset <= tap.seen) return;
+    tap.bytes(from < tap.seen ? partOf(bytes, min(tap.seen - from, byteLength(bytes)), byteLength(bytes)) : bytes);
+  }
+
+  /** The whole body at once, in one of the forms in which it can be had. */
+  whole(value: unknown): void {
+    const { tap } = this;
+    if (tap.ended) return;
+    const size = sizeOfBlob(value);
+    const first = tap.seen === this.offset;
+    if (typeof value === 'string') {
+      if (first) tap.text(value);
+    } else if (size !== undefined) {
+      if (first) tap.blob(value as Blob, size);
+    } else {
+      this.chunk(value);
+    }
+    tap.end('end');
+  }
+
+  failed(error: unknown): void {
+    this.tap.end(nameOf(error) === 'AbortError' ? 'abort' : 'error', error);
+  }
+
+  cancelled(): void {
+    if (!this.live) return;
+    this.live = false;
+    if (--this.tap.branches === 0) this.tap.end('cancel');
+  }
+}
+
+const exceptionName = Object.getOwnPropertyDescriptor(globalThis.DOMException?.prototype ?? {}, 'name')?.get;
+const exceptionMessage = Object.getOwnPropertyDescriptor(globalThis.DOMException?.prototype ?? {}, 'message')?.get;
+
+/** Reads no property that could be a getter of the app's. */
+export function nameOf(error: unknown): string {
+  try {
+    return exceptionName ? (apply(exceptionName, error, []) as string) : '';
+  } catch {
+    return error instanceof TypeError ? 'TypeError' : error instanceof Error ? 'Error' : typeof error;
+  }
+}
+
+export function describe(error: unknown): string {
+  if (typeof error === 'string') return error;
+  let message: unknown;
+  try {
+    message = exceptionMessage ? apply(exceptionMessage, error, []) : '';
+  } catch {
+    message = own(error, 'message');
+  }
+  return typeof message === 'string' && message ? `${nameOf(error)}: ${message}` : nameOf(error);
+}

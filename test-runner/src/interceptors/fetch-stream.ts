@@ -1,0 +1,150 @@
+// fetch: one connection a call, from the call to the end of its body. The chunks are seen where the app reads them.
+import { cutText } from '../engine/payload.ts';
+import { apply, getterOf, match, ticks, win } from '../shared/natives.ts';
+import { Bodies } from './bodies.ts';
+import { BodyTap, Branch, describe, nameOf } from './body.ts';
+import { bodyType } from './mime.ts';
+import { interceptor, Patches } from './patch.ts';
+import { AbortWatch, follow } from './promises.ts';
+import { factsOf, type RequestFacts } from './request.ts';
+import { patchResponse } from './response.ts';
+import { patchStreams } from './streams.ts';
+import type { Interceptor, InterceptorOptions, Realm } from './types.ts';
+
+/** `data:` addresses hold whole documents. */
+const MAX_URL = 4_096;
+/** Statuses that never have a body (Fetch, section 2.2.3). */
+const NULL_BODY = /^(?:101|103|204|205|304)$/;
+
+export function installFetchStreamInterceptor(options: InterceptorOptions): Interceptor | undefined {
+  const target = options.target ?? (win as Realm);
+  if (typeof target.fetch !== 'function' || typeof target.Response !== 'function') return undefined;
+  const patches = new Patches(options.owner);
+  const bodies = new Bodies(options.engine);
+  const calls = new Calls(options, target, bodies);
+  patches.method(target, 'fetch', (native, self, args) => {
+    const call = calls.begin(args);
+    const promise: unknown = apply(native, self, args);
+    return call ? calls.follow(call, promise as Promise<Response>) : promise;
+  });
+  patchResponse(target, patches, bodies);
+  if (target.ReadableStream) patchStreams(target, patches, bodies);
+  return interceptor('fetch-stream', patches);
+}
+
+interface Call {
+  id: string;
+  facts: RequestFacts;
+  started: number;
+  watch: AbortWatch | undefined;
+}
+
+class Calls {
+  private readonly status: (response: unknown) => number;
+  private readonly type: (response: unknown) => string;
+  private readonly url: (response: unknown) => string;
+  private readonly redirected: (response: unknown) => boolean;
+  private readonly headers: (response: unknown) => Headers;
+  private readonly header: Headers['get'];
+
+  constructor(
+    private readonly options: InterceptorOptions,
+    target: Realm,
+    private readonly bodies: Bodies,
+  ) {
+    const { prototype } = target.Response;
+    this.status = getterOf(prototype, 'status');
+    this.type = getterOf(prototype, 'type');
+    this.url = getterOf(prototype, 'url');
+    this.redirected = getterOf(prototype, 'redirected');
+    this.headers = getterOf(prototype, 'headers');
+    this.header = target.Headers.prototype.get;
+  }
+
+  /** Before the call: what it asks for. Nothing where it is not to be recorded. */
+  begin(args: unknown[]): Call | undefined {
+    try {
+      const facts = factsOf(args);
+      const { engine, allows } = this.options;
+      if (allows && facts.url && !allows(facts.url)) {
+        engine.note('excluded by the filter');
+        return undefined;
+      }
+      const metadata: Record<string, unknown> = { source: 'fetch', method: facts.method };
+      if (facts.body) metadata['requestBody'] = facts.body;
+      const url = cutText(facts.url, MAX_URL);
+      const { id } = engine.recordConnection({ protocol: 'fetch-stream', url, metadata });
+      return { id, facts, started: ticks(), watch: facts.refused ? undefined : AbortWatch.of(facts.signal) };
+    } catch {
+      this.options.engine.note('recorder error');
+      return undefined;
+    }
+  }
+
+  follow(call: Call, promise: Promise<Response>): Promise<Response> {
+    if (call.facts.refused) {
+      // It is rejected already. A promise of ours would be so one turn later, and a watched one would count as handled.
+      const metadata = { how: 'error', error: 'refused by the platform before anything was sent' };
+      this.bodies.guard(() => this.options.engine.updateConnection(call.id, { state: 'closed', metadata }));
+      return promise;
+    }
+    const aborted = call.watch?.add((reason) => this.bodies.guard(() => this.failed(call, reason, true)));
+    try {
+      return follow(
+        promise,
+        (response) => {
+          aborted?.();
+          this.bodies.guard(() => this.answered(call, response));
+          return response;
+        },
+        (error) => this.bodies.guard(() => this.failed(call, error, nameOf(error) === 'AbortError')),
+        call.watch,
+      );
+    } catch {
+      return promise;
+    }
+  }
+
+  private failed(call: Call, error: unknown, aborted: boolean): void {
+    const metadata = { how: aborted ? 'abort' : 'error', error: describe(error) };
+    const { engine } = this.options;
+    call.watch?.end();
+    if (engine.updateConnection(call.id, { metadata: {} })?.state === 'closed') return;
+    engine.updateConnection(call.id, { state: 'closed', metadata });
+  }
+
+  private answered(call: Call, response: Response): void {
+    const { engine, allows } = this.options;
+    const url = this.url(response) || call.facts.url;
+    const status = this.status(response);
+    if ((allows && !allows(url)) || match(NULL_BODY, `${status}`) || call.facts.method === 'HEAD') {
+      call.watch?.end();
+      engine.removeConnection(call.id);
+      return;
+    }
+    const type = this.type(response);
+    const contentType = apply(this.header, this.headers(response), ['content-type']) ?? '';
+    const kind = bodyType(contentType);
+    const metadata = {
+      status,
+      contentType,
+      type,
+      redirected: this.redirected(response),
+      headersMs: ticks() - call.started,
+    };
+    engine.updateConnection(call.id, {
+      state: 'open',
+      url: cutText(url, MAX_URL),
+      protocol: kind.kind === 'events' ? 'eventsource' : 'fetch-stream',
+      metadata,
+    });
+    const tap = new BodyTap(engine, call.id, kind, call.watch);
+    if (type === 'opaque' || type === 'opaqueredirect') {
+      engine.note('opaque response');
+      tap.end('unobserved');
+      return;
+    }
+    call.watch?.add((reason) => this.bodies.guard(() => tap.end('abort', reason)));
+    this.bodies.set(response, new Branch(tap));
+  }
+}

@@ -1,0 +1,129 @@
+// Patches natives of a window by proxies, so that names, lengths, descriptors, brands and `new.target` stay theirs.
+import { apply, construct, defineProperty, getOwnPropertyDescriptor, NativeProxy } from '../shared/natives.ts';
+import type { Interceptor, Realm } from './types.ts';
+
+// biome-ignore lint/complexity/noBannedTypes: natives are called through Reflect only
+export type Native = Function;
+export type Handler = (native: Native, self: unknown, args: unknown[]) => unknown;
+export type Constructing = (made: object, args: unknown[]) => void;
+
+/** Our patched methods answer it when it is their `this`; nothing of it can be seen on any object. */
+const KEY: unknown = Symbol.for('devtools-test.capture');
+
+interface Change {
+  object: object;
+  key: PropertyKey;
+  before: PropertyDescriptor;
+  ours: unknown;
+}
+
+export class Patches {
+  /** Whether anything is recorded; a patch that cannot be taken back passes through once this is false. */
+  active = true;
+  private changes: Change[] = [];
+
+  constructor(private readonly owner: () => unknown = () => undefined) {}
+
+  /** `handler` calls the native exactly once and lets its exceptions through. */
+  method(object: object | undefined, key: PropertyKey, handler: Handler): void {
+    const before = object && getOwnPropertyDescriptor(object, key);
+    if (!object || typeof before?.value !== 'function') return;
+    this.put(object, key, before, { ...before, value: this.proxy(before.value, handler) });
+  }
+
+  /** Properties that share one function go on sharing one. */
+  alias(object: object | undefined, key: PropertyKey, as: PropertyKey, native: unknown): void {
+    const before = object && getOwnPropertyDescriptor(object, key);
+    if (!object || !native || !before || before.value !== native) return;
+    const value: unknown = getOwnPropertyDescriptor(object, as)?.value;
+    this.put(object, key, before, { ...before, value });
+  }
+
+  getter(object: object | undefined, key: PropertyKey, handler: Handler): void {
+    const before = object && getOwnPropertyDescriptor(object, key);
+    if (!object || !before?.get) return;
+    this.put(object, key, before, { ...before, get: this.proxy(before.get, handler) as () => unknown });
+  }
+
+  /** `made` hears of each object that the native constructor made, before the caller has it. */
+  constructing(target: Realm, key: string, made: Constructing): void {
+    const before = getOwnPropertyDescriptor(target, key);
+    const native = before?.value;
+    if (!before || typeof native !== 'function') return;
+    const proxy: unknown = new NativeProxy(native, {
+      construct: (_, args, newTarget) => {
+        const object: object = construct(native, args, newTarget === proxy ? native : newTarget);
+        if (this.active) {
+          try {
+            made(object, args);
+          } catch {
+            // What the recorder cannot digest is not the app's concern.
+          }
+        }
+        return object;
+      },
+    });
+    this.put(target, key, before, { ...before, value: proxy });
+    const inner = getOwnPropertyDescriptor(native.prototype, 'constructor');
+    if (inner && inner.value === native) this.put(native.prototype, 'constructor', inner, { ...inner, value: proxy });
+  }
+
+  /** In reverse order, each only while it is still ours. */
+  restore(): void {
+    this.active = false;
+    for (let i = this.changes.length - 1; i >= 0; i--) {
+      const { object, key, before, ours } = this.changes[i] as Change;
+      try {
+        const now = getOwnPropertyDescriptor(object, key);
+        if (now && (now.get ?? now.value) === ours) defineProperty(object, key, before);
+      } catch {
+        // Frozen by the app meanwhile; it passes through.
+      }
+    }
+    this.changes = [];
+  }
+
+  private proxy(native: Native, handler: Handler): unknown {
+    return new NativeProxy(native, {
+      apply: (_, self, args) => {
+        if (self === KEY) {
+          const owner = this.active ? this.owner() : undefined;
+          if (owner) return owner;
+        }
+        return this.active ? handler(native, self, args) : apply(native, self, args);
+      },
+    });
+  }
+
+  private put(object: object, key: PropertyKey, before: PropertyDescriptor, after: PropertyDescriptor): void {
+    try {
+      defineProperty(object, key, after);
+      this.changes[this.changes.length] = { object, key, before, ours: after.get ?? after.value };
+    } catch {
+      // Not configurable in this engine, or frozen by the app: fewer taps, no harm.
+    }
+  }
+}
+
+export function interceptor(name: string, patches: Patches): Interceptor {
+  return { name, uninstall: () => patches.restore() };
+}
+
+/** What owns the patches that stand in a window, whichever copy of this code put them there. */
+export function ownerOf(target: Realm): unknown {
+  const asked: [object | undefined, string][] = [
+    [target.WebSocket?.prototype, 'close'],
+    [target.Response?.prototype, 'clone'],
+    [target.EventSource?.prototype, 'close'],
+  ];
+  for (let i = 0; i < asked.length; i++) {
+    const [prototype, key] = asked[i] as [object | undefined, string];
+    try {
+      const owner: unknown = apply((prototype as Record<string, Native>)[key] as Native, KEY, []);
+      if (owner) return owner;
+    } catch {
+      // The native says that this is none of its objects.
+    }
+  }
+  return undefined;
+}

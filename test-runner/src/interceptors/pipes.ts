@@ -1,0 +1,117 @@
+// `pipeTo` and `pipeThrough`: what is piped never reaches the script, so a stream that hands everything on is put in
+// between. It holds one chunk at most, and passes errors and cancellations on in both directions.
+import { apply, construct, getOwnPropertyDescriptor, getPrototypeOf, getterOf, settle } from '../shared/natives.ts';
+import type { Bodies } from './bodies.ts';
+import type { Branch } from './body.ts';
+import type { Native, Patches } from './patch.ts';
+import type { Realm } from './types.ts';
+
+const OPTIONS = ['preventAbort', 'preventCancel', 'preventClose', 'signal'];
+/** Deeper than the classes of any pair of streams. */
+const MAX_DEPTH = 8;
+
+export function patchPipes(target: Realm, patches: Patches, bodies: Bodies): void {
+  const { ReadableStream: Native, TransformStream: Transform, WritableStream: Writable } = target;
+  if (!Transform || !Writable || !Native.prototype.pipeTo) return;
+  const { pipeTo, pipeThrough } = Native.prototype;
+  const isLocked = getterOf<boolean>(Native.prototype, 'locked');
+  const isTaken = getterOf<boolean>(Writable.prototype, 'locked');
+  const readableOf = getterOf<ReadableStream>(Transform.prototype, 'readable');
+  const writableOf = getterOf<WritableStream>(Transform.prototype, 'writable');
+  const { enqueue } = target.TransformStreamDefaultController.prototype;
+
+  /** A stream that shows what passes, fed by the given one. */
+  function shown(source: unknown, branch: Branch): ReadableStream {
+    const between = construct(Transform, [
+      {
+        transform(chunk: unknown, controller: TransformStreamDefaultController) {
+          bodies.guard(() => branch.chunk(chunk));
+          apply(enqueue, controller, [chunk]);
+        },
+      },
+    ]);
+    const piped: Promise<unknown> = apply(pipeTo, source, [writableOf(between)]);
+    settle(
+      piped,
+      () => bodies.guard(() => branch.tap.end('end')),
+      (error) => bodies.guard(() => branch.failed(error)),
+    );
+    return readableOf(between);
+  }
+
+  /** Whether the platform would start to pipe, and whether that can be told without being noticed. */
+  function starts(source: unknown, destination: unknown, options: unknown): boolean {
+    try {
+      return !isLocked(source) && !isTaken(destination) && isPlain(options);
+    } catch {
+      return false;
+    }
+  }
+
+  function isStream(object: unknown): boolean {
+    try {
+      isLocked(object);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  function unobserved(branch: Branch): void {
+    bodies.engine.note('body piped out of sight');
+    branch.tap.end('unobserved');
+  }
+
+  function piping(native: Native, self: unknown, args: unknown[], destination: unknown): unknown {
+    const branch = bodies.of(self);
+    if (!branch || branch.tap.ended) return apply(native, self, args);
+    if (starts(self, destination, args[1])) return apply(native, shown(self, branch), args);
+    const result: unknown = apply(native, self, args);
+    bodies.guard(() => {
+      if (isLocked(self)) unobserved(branch);
+    });
+    return result;
+  }
+
+  patches.method(Native.prototype, 'pipeTo', (_, self, args) => piping(pipeTo, self, args, args[0]));
+  patches.method(Native.prototype, 'pipeThrough', (_, self, args) => {
+    const branch = bodies.of(self);
+    if (!branch || branch.tap.ended) return apply(pipeThrough, self, args);
+    const writable = isStream(reach(args[0], 'readable')) ? reach(args[0], 'writable') : undefined;
+    return piping(pipeThrough, self, args, writable);
+  });
+}
+
+/** Options of which it is known, without running any code of the app, that nothing is held back from the source. */
+function isPlain(options: unknown): boolean {
+  if (options === undefined || options === null) return true;
+  if (typeof options !== 'object') return false;
+  for (let i = 0; i < OPTIONS.length; i++) {
+    const found = find(options, OPTIONS[i] as string);
+    if (found?.get || (OPTIONS[i] === 'preventCancel' && found?.value)) return false;
+  }
+  return true;
+}
+
+/** A property of a pair of streams: a plain one, or one of the platform's own accessors. */
+function reach(pair: unknown, key: string): unknown {
+  if (typeof pair !== 'object' || pair === null) return undefined;
+  const found = find(pair, key);
+  if (!found?.get) return found?.value;
+  return isNative(found.get) ? apply(found.get, pair, []) : undefined;
+}
+
+function find(object: object, key: string): PropertyDescriptor | undefined {
+  let at: object | null = object;
+  for (let depth = 0; at && depth < MAX_DEPTH; depth++) {
+    const found = getOwnPropertyDescriptor(at, key);
+    if (found) return found;
+    at = getPrototypeOf(at) as object | null;
+  }
+  return undefined;
+}
+
+const source = Function.prototype.toString;
+const { indexOf } = String.prototype;
+const isNative = (getter: () => unknown): boolean =>
+  (apply(indexOf, apply(source, getter, []), ['[native code]']) as number) >= 0;

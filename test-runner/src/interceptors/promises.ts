@@ -1,0 +1,89 @@
+// Watching promises of the platform without changing when they settle, with what, or who is told of a rejection.
+import { apply, getterOf, listen, NativePromise, SafeMap, settle, unlisten } from '../shared/natives.ts';
+
+const anySignal = (globalThis.AbortSignal as { any?: unknown } | undefined)?.any as
+  | ((list: unknown[]) => AbortSignal)
+  | undefined;
+const NativeSignal = globalThis.AbortSignal;
+const signalAborted = getterOf<boolean>(NativeSignal?.prototype, 'aborted');
+const signalReason = getterOf<unknown>(NativeSignal?.prototype, 'reason');
+
+export function isAborted(signal: unknown): boolean {
+  try {
+    return signalAborted(signal);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Says when a request is aborted, at the very point at which the platform rejects its promises: after the listeners of
+ * the signal, and before anything else. A signal that depends on the app's, made just before the request makes its own,
+ * is told just before it.
+ */
+export class AbortWatch {
+  private readonly waiting = new SafeMap<object, (reason: unknown) => void>();
+  private readonly told = (): void => {
+    const reason = signalReason(this.signal);
+    this.waiting.forEach((tell) => {
+      tell(reason);
+    });
+    this.end();
+  };
+
+  private constructor(private readonly signal: AbortSignal) {
+    listen(signal, 'abort', this.told);
+  }
+
+  static of(signal: unknown): AbortWatch | undefined {
+    if (!anySignal || typeof signal !== 'object' || signal === null) return undefined;
+    try {
+      signalAborted(signal);
+      return new AbortWatch(apply(anySignal, NativeSignal, [[signal]]));
+    } catch {
+      return undefined;
+    }
+  }
+
+  add(told: (reason: unknown) => void): () => void {
+    const key = {};
+    this.waiting.set(key, told);
+    return () => {
+      this.waiting.delete(key);
+    };
+  }
+
+  /** The request is over; a signal that lives on has nothing to tell any more. */
+  end(): void {
+    this.waiting.clear();
+    unlisten(this.signal, 'abort', this.told);
+  }
+}
+
+/**
+ * A promise that settles as `promise` does, after `seen` or `failed` have looked at how. The native one would count as
+ * handled once it is watched, and the app would never hear of a rejection that it ignores. The value is what `seen`
+ * makes of it.
+ */
+export function follow<T>(
+  promise: Promise<T>,
+  seen: (value: T) => T | Promise<T>,
+  failed: (error: unknown) => void,
+  watch: AbortWatch | undefined,
+): Promise<T> {
+  return new NativePromise<T>((resolve, reject) => {
+    const stop = watch?.add(reject);
+    settle(
+      promise,
+      (value) => {
+        stop?.();
+        resolve(seen(value as T));
+      },
+      (error) => {
+        stop?.();
+        failed(error);
+        reject(error);
+      },
+    );
+  });
+}

@@ -1,0 +1,94 @@
+// Response: whatever the app does with one that `fetch` gave it.
+import { apply, construct, getterOf, parse, SafeWeakMap } from '../shared/natives.ts';
+import type { Bodies } from './bodies.ts';
+import type { Branch } from './body.ts';
+import type { Native, Patches } from './patch.ts';
+import { follow } from './promises.ts';
+import type { Realm } from './types.ts';
+
+const WHOLE = ['text', 'arrayBuffer', 'blob', 'bytes'];
+
+export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): void {
+  const { Response: NativeResponse } = target;
+  const { prototype } = NativeResponse;
+  const { text, json } = prototype;
+  const bodyUsed = getterOf<boolean>(prototype, 'bodyUsed');
+  const body = getterOf<ReadableStream | null>(prototype, 'body');
+  const locked = getterOf<boolean>(target.ReadableStream?.prototype, 'locked');
+  /** Responses whose stream the app has seen. A stream that nobody asks for is not to come into being. */
+  const streamed = new SafeWeakMap<object, true>();
+
+  /** The branch behind a response whose body can be read; of others the platform refuses to read it, at once. */
+  function readable(self: unknown): Branch | undefined {
+    try {
+      const branch = bodies.of(self);
+      if (!branch || branch.tap.ended || bodyUsed(self)) return undefined;
+      return streamed.has(self as object) && locked(body(self)) ? undefined : branch;
+    } catch {
+      return undefined;
+    }
+  }
+
+  function read(branch: Branch, native: Native, self: unknown, seen: (value: unknown) => unknown): unknown {
+    const failed = (error: unknown) => bodies.guard(() => branch.failed(error));
+    return follow(apply(native, self, []) as Promise<unknown>, seen, failed, branch.tap.watch);
+  }
+
+  for (let i = 0; i < WHOLE.length; i++) {
+    patches.method(prototype, WHOLE[i] as string, (native, self, args) => {
+      const branch = readable(self);
+      if (!branch) return apply(native, self, args);
+      return read(branch, native, self, (value) => {
+        bodies.guard(() => branch.whole(value));
+        return value;
+      });
+    });
+  }
+  patches.method(prototype, 'json', (native, self, args) => {
+    const branch = readable(self);
+    if (!branch) return apply(native, self, args);
+    // A value does not tell the text it was made of, so it is the text that is read.
+    return read(branch, text, self, (value) => {
+      bodies.guard(() => branch.whole(value));
+      try {
+        return parse(value as string);
+      } catch {
+        // The error is to be the platform's own: another response is asked. What comes first is taken away again.
+        return apply(json, construct(NativeResponse, [`\ufeff${value}`]), []);
+      }
+    });
+  });
+  patches.method(prototype, 'formData', (native, self, args) => {
+    const branch = readable(self);
+    if (!branch) return apply(native, self, args);
+    return read(branch, native, self, (value) => {
+      bodies.guard(() => {
+        bodies.engine.note('body read as form data');
+        branch.tap.end('unobserved');
+      });
+      return value;
+    });
+  });
+  patches.getter(prototype, 'body', (native, self, args) => {
+    const stream: unknown = apply(native, self, args);
+    bodies.guard(() => {
+      const branch = bodies.of(self);
+      if (!branch || !stream) return;
+      streamed.set(self as object, true);
+      bodies.set(stream, bodies.of(stream) ?? branch);
+    });
+    return stream;
+  });
+  patches.method(prototype, 'clone', (native, self, args) => {
+    const copy: unknown = apply(native, self, args);
+    bodies.guard(() => {
+      const branch = bodies.of(self);
+      if (branch) bodies.set(copy, branch.split());
+    });
+    return copy;
+  });
+  patches.constructing(target, 'Response', (made, args) => {
+    const branch = bodies.of(args[0]);
+    if (branch) bodies.set(made, branch);
+  });
+}

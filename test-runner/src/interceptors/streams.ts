@@ -1,0 +1,140 @@
+// Streams of bodies: every way in which chunks reach the app. Chunks are seen when the app gets them, in the order and
+// at the pace in which it asks for them.
+import { apply, construct, getPrototypeOf, getterOf, isArray, SafeWeakMap, settle } from '../shared/natives.ts';
+import type { Bodies } from './bodies.ts';
+import type { Branch } from './body.ts';
+import type { Patches } from './patch.ts';
+import { patchPipes } from './pipes.ts';
+import { dataOf } from './request.ts';
+import type { Realm } from './types.ts';
+
+interface Result {
+  done: boolean;
+  value: unknown;
+}
+
+export function patchStreams(target: Realm, patches: Patches, bodies: Bodies): void {
+  const { prototype } = target.ReadableStream;
+  const { values } = prototype;
+  const iterators = iteratorPrototype(target);
+  /** Iterators that leave the stream as it is when they are left. */
+  const sparing = new SafeWeakMap<object, true>();
+  patchPipes(target, patches, bodies);
+
+  patches.method(prototype, 'getReader', (native, self, args) => {
+    const reader: unknown = apply(native, self, args);
+    bodies.guard(() => {
+      const branch = bodies.of(self);
+      if (branch) bodies.set(reader, branch);
+    });
+    return reader;
+  });
+  patches.method(prototype, 'tee', (native, self, args) => {
+    const pair: unknown = apply(native, self, args);
+    bodies.guard(() => {
+      const branch = bodies.of(self);
+      if (!branch || !isArray(pair)) return;
+      bodies.set(pair[0], branch);
+      bodies.set(pair[1], branch.split());
+    });
+    return pair;
+  });
+  patchCancel(prototype, patches, bodies);
+  patchReader(target, 'ReadableStreamDefaultReader', patches, bodies);
+  patchReader(target, 'ReadableStreamBYOBReader', patches, bodies);
+
+  if (!iterators || !values) return;
+  patches.method(prototype, 'values', (native, self, args) => {
+    const iterator: unknown = apply(native, self, args);
+    bodies.guard(() => {
+      const branch = bodies.of(self);
+      if (!branch) return;
+      bodies.set(iterator, branch);
+      if (dataOf(args[0], 'preventCancel')) sparing.set(iterator as object, true);
+    });
+    return iterator;
+  });
+  patches.alias(prototype, Symbol.asyncIterator, 'values', values);
+  patches.method(iterators, 'next', (native, self, args) => {
+    const promise: unknown = apply(native, self, args);
+    watch(bodies, self, promise);
+    return promise;
+  });
+  patches.method(iterators, 'return', (native, self, args) => {
+    const promise: unknown = apply(native, self, args);
+    bodies.guard(() => {
+      if (!sparing.has(self as object)) bodies.of(self)?.cancelled();
+    });
+    return promise;
+  });
+}
+
+function patchReader(target: Realm, name: keyof Realm & string, patches: Patches, bodies: Bodies): void {
+  const native = target[name] as { prototype: object } | undefined;
+  if (!native) return;
+  patches.constructing(target, name, (reader, args) => {
+    const branch = bodies.of(args[0]);
+    if (branch) bodies.set(reader, branch);
+  });
+  patches.method(native.prototype, 'read', (read, self, args) => {
+    const promise: unknown = apply(read, self, args);
+    watch(bodies, self, promise);
+    return promise;
+  });
+  patches.method(native.prototype, 'releaseLock', (release, self, args) => {
+    const result: unknown = apply(release, self, args);
+    bodies.forget(self);
+    return result;
+  });
+  patchCancel(native.prototype, patches, bodies);
+}
+
+function patchCancel(prototype: object, patches: Patches, bodies: Bodies): void {
+  patches.method(prototype, 'cancel', (native, self, args) => {
+    const locked = lockedStream(self);
+    const promise: unknown = apply(native, self, args);
+    // A stream that somebody reads cannot be cancelled from beside.
+    if (!locked) bodies.guard(() => bodies.of(self)?.cancelled());
+    return promise;
+  });
+}
+
+const isLocked = getterOf<boolean>(globalThis.ReadableStream?.prototype, 'locked');
+
+function lockedStream(self: unknown): boolean {
+  try {
+    return isLocked(self);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Looks at what a read gives. The promise is the native one, since a chunk that is there already settles it before any
+ * other task: another promise would be late. A read that nobody awaits and that fails is the price, see the README.
+ */
+function watch(bodies: Bodies, self: unknown, promise: unknown): void {
+  const branch = bodies.of(self);
+  if (!branch || branch.tap.ended) return;
+  bodies.guard(() =>
+    settle(
+      promise as Promise<unknown>,
+      (result) => bodies.guard(() => delivered(branch, result as Result)),
+      // A reader that let go of the stream fails too; the body does not.
+      (error) => bodies.guard(() => bodies.of(self) === branch && branch.failed(error)),
+    ),
+  );
+}
+
+function delivered(branch: Branch, { done, value }: Result): void {
+  if (done) branch.tap.end('end');
+  else branch.chunk(value);
+}
+
+/** Where `for await` takes its chunks from; no name leads there. */
+function iteratorPrototype(target: Realm): object | undefined {
+  const { ReadableStream: Native } = target;
+  const { values } = Native.prototype;
+  if (!values) return undefined;
+  return getPrototypeOf(apply(values, construct(Native, []), [])) as object;
+}

@@ -1,0 +1,203 @@
+// WebSocket: the constructor and `send` and `close` of the prototype; events by listeners that were there first.
+import type { DevtoolsEngine } from '../engine/engine.ts';
+import type { MessageDirection } from '../engine/events.ts';
+import { bytesOf } from '../engine/payload.ts';
+import { apply, getterOf, isArray, listen, SafeWeakMap, win } from '../shared/natives.ts';
+import { recordBlob, sizeOfBlob } from './blobs.ts';
+import { interceptor, Patches } from './patch.ts';
+import type { Interceptor, InterceptorOptions, Realm } from './types.ts';
+
+const OPEN = 1;
+const CLOSING = 2;
+
+export function installWebSocketInterceptor(options: InterceptorOptions): Interceptor | undefined {
+  const target = options.target ?? (win as Realm);
+  if (typeof target.WebSocket !== 'function') return undefined;
+  const patches = new Patches(options.owner);
+  const sockets = new Sockets(options, target, patches);
+  const { prototype } = target.WebSocket;
+
+  patches.constructing(target, 'WebSocket', (socket, args) => sockets.opened(socket as WebSocket, args[1]));
+  patches.method(prototype, 'send', (native, self, args) => {
+    const before = sockets.beforeSend(self, args[0]);
+    const result: unknown = apply(native, self, args);
+    if (before) sockets.sent(self as WebSocket, args[0], before);
+    return result;
+  });
+  patches.method(prototype, 'close', (native, self, args) => {
+    const before = sockets.stateOf(self);
+    const result: unknown = apply(native, self, args);
+    if (before !== undefined && before < CLOSING) sockets.closing(self as WebSocket, args);
+    return result;
+  });
+  return interceptor('websocket', patches);
+}
+
+interface Tracked {
+  id: string;
+  discarded: number;
+}
+
+interface BeforeSend {
+  state: number;
+  /** Of data that only the native may turn into text; then the growth of the buffer tells its size. */
+  buffered: number | undefined;
+}
+
+class Sockets {
+  private readonly engine: DevtoolsEngine;
+  /** Sockets that are not to be recorded are here with nothing. */
+  private readonly tracked = new SafeWeakMap<WebSocket, Tracked | undefined>();
+  private readonly readyState: (socket: unknown) => number;
+  private readonly bufferedAmount: (socket: unknown) => number;
+  private readonly url: (socket: unknown) => string;
+  private readonly protocol: (socket: unknown) => string;
+  private readonly extensions: (socket: unknown) => string;
+  private readonly data: (event: unknown) => unknown;
+  private readonly code: (event: unknown) => number;
+  private readonly reason: (event: unknown) => string;
+  private readonly wasClean: (event: unknown) => boolean;
+
+  constructor(
+    private readonly options: InterceptorOptions,
+    target: Realm,
+    private readonly patches: Patches,
+  ) {
+    this.engine = options.engine;
+    const { prototype } = target.WebSocket;
+    this.readyState = getterOf(prototype, 'readyState');
+    this.bufferedAmount = getterOf(prototype, 'bufferedAmount');
+    this.url = getterOf(prototype, 'url');
+    this.protocol = getterOf(prototype, 'protocol');
+    this.extensions = getterOf(prototype, 'extensions');
+    this.data = getterOf(target.MessageEvent.prototype, 'data');
+    this.code = getterOf(target.CloseEvent.prototype, 'code');
+    this.reason = getterOf(target.CloseEvent.prototype, 'reason');
+    this.wasClean = getterOf(target.CloseEvent.prototype, 'wasClean');
+  }
+
+  opened(socket: WebSocket, protocols: unknown, earlier = false): Tracked | undefined {
+    const url = this.url(socket);
+    if (this.options.allows && !this.options.allows(url)) {
+      this.tracked.set(socket, undefined);
+      this.engine.note('excluded by the filter');
+      return undefined;
+    }
+    const metadata: Record<string, unknown> = { source: 'websocket' };
+    // Reading a list of the app's twice could be seen; plain ones cannot tell.
+    if (typeof protocols === 'string') metadata['requestedProtocols'] = protocols;
+    else if (isArray(protocols)) metadata['requestedProtocols'] = listed(protocols);
+    if (earlier) metadata['coveredFrom'] = 'later than its opening';
+    const state = earlier ? 'open' : 'connecting';
+    const { id } = this.engine.recordConnection({ protocol: 'websocket', url, state, metadata });
+    const tracked = { id, discarded: 0 };
+    this.tracked.set(socket, tracked);
+    this.listenTo(socket, id);
+    return tracked;
+  }
+
+  stateOf(socket: unknown): number | undefined {
+    try {
+      return this.tracked.get(socket as WebSocket) ? this.readyState(socket) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  beforeSend(self: unknown, data: unknown): BeforeSend | undefined {
+    try {
+      const socket = self as WebSocket;
+      const known = this.tracked.get(socket);
+      if (!known && (this.tracked.has(socket) || !this.adopts(socket))) return undefined;
+      const plain = typeof data === 'string' || bytesOf(data) !== undefined || sizeOfBlob(data) !== undefined;
+      return { state: this.readyState(socket), buffered: plain ? undefined : this.bufferedAmount(socket) };
+    } catch {
+      return undefined;
+    }
+  }
+
+  sent(socket: WebSocket, data: unknown, before: BeforeSend): void {
+    this.guard(() => {
+      const tracked = this.tracked.get(socket);
+      if (!tracked) return;
+      if (before.state !== OPEN) {
+        // The platform drops what is sent while a socket closes, and says nothing.
+        tracked.discarded++;
+        this.engine.updateConnection(tracked.id, { metadata: { discardedSends: tracked.discarded } });
+      } else if (before.buffered === undefined) {
+        this.record(tracked.id, 'out', data);
+      } else {
+        const size = this.bufferedAmount(socket) - before.buffered;
+        const known =
+          data === null || (typeof data !== 'object' && typeof data !== 'function' && typeof data !== 'symbol');
+        const metadata = known ? { converted: typeof data } : { converted: typeof data, payload: 'not observed' };
+        const payload = known ? `${data}` : '';
+        this.engine.recordMessage({ connectionId: tracked.id, direction: 'out', payload, size, cut: !known, metadata });
+      }
+    });
+  }
+
+  closing(socket: WebSocket, args: unknown[]): void {
+    this.guard(() => {
+      const tracked = this.tracked.get(socket);
+      if (!tracked) return;
+      const metadata: Record<string, unknown> = { closedBy: 'page' };
+      if (typeof args[0] === 'number') metadata['askedCode'] = args[0];
+      if (typeof args[1] === 'string') metadata['askedReason'] = args[1];
+      this.engine.updateConnection(tracked.id, { state: 'closing', metadata });
+    });
+  }
+
+  /** A socket that is older than the recorder: it is covered from its next send on. */
+  private adopts(socket: WebSocket): boolean {
+    this.url(socket);
+    this.engine.note('socket opened before the recorder');
+    return this.opened(socket, undefined, true) !== undefined;
+  }
+
+  private listenTo(socket: WebSocket, id: string): void {
+    const { engine } = this;
+    const on = (type: string, seen: (event: Event) => void) =>
+      listen(socket, type, (event) => {
+        if (this.patches.active && event.isTrusted) this.guard(() => seen(event));
+      });
+    on('message', (event) => this.record(id, 'in', this.data(event)));
+    on('open', () => {
+      const metadata = { subprotocol: this.protocol(socket), extensions: this.extensions(socket) };
+      engine.updateConnection(id, { state: 'open', metadata });
+    });
+    on('error', () => engine.updateConnection(id, { metadata: { error: true } }));
+    on('close', (event) => {
+      const metadata = { reason: this.reason(event), wasClean: this.wasClean(event), how: 'close' };
+      engine.updateConnection(id, { state: 'closed', closeCode: this.code(event), metadata });
+    });
+  }
+
+  private record(connectionId: string, direction: MessageDirection, data: unknown): void {
+    const protocol = 'websocket';
+    if (typeof data === 'string') {
+      this.engine.recordMessage({ connectionId, direction, protocol, payload: data });
+      return;
+    }
+    const bytes = bytesOf(data);
+    if (bytes) this.engine.recordMessage({ connectionId, direction, protocol, payload: bytes });
+    else recordBlob(this.engine, data as Blob, { connectionId, direction, protocol });
+  }
+
+  private guard(task: () => void): void {
+    try {
+      task();
+    } catch {
+      this.engine.note('recorder error');
+    }
+  }
+}
+
+/** The texts of a list, joined as in the header. */
+function listed(items: readonly unknown[]): string {
+  let text = '';
+  for (let i = 0; i < items.length; i++) {
+    if (typeof items[i] === 'string') text += `${text && ', '}${items[i]}`;
+  }
+  return text;
+}
