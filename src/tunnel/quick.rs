@@ -11,18 +11,26 @@ pub(super) const ZONE: &str = "trycloudflare.com";
 /// The name in that zone by which tunnels are asked for; it may be read in a message.
 const SERVICE: &str = "api";
 
-/// The command that opens a tunnel to `relay`. `folder` takes the place of the person's home folder: a configuration
-/// there would keep quick tunnels from being made.
-pub(super) fn command(program: &Path, relay: SocketAddr, folder: &Path) -> Command {
+/// Name of the configuration, and all that it says: an update would replace the program and restart it under another
+/// address.
+const CONFIGURATION: (&str, &str) = ("config.yml", "no-autoupdate: true\n");
+
+/// The command that opens a tunnel to `relay`. `folder` is its home, with a configuration of ours: one of the person or
+/// of the machine may keep quick tunnels from being made, or answer in our place.
+///
+/// # Errors
+/// The folder cannot be written to.
+pub(super) fn command(program: &Path, relay: SocketAddr, folder: &Path) -> std::io::Result<Command> {
+    let configuration = folder.join(CONFIGURATION.0);
+    fs_err::write(&configuration, CONFIGURATION.1)?;
     let mut command = Command::new(program);
-    // An update replaces the program and restarts it under another address.
-    command.args(["tunnel", "--no-autoupdate", "--url"]).arg(format!("http://{relay}"));
+    command.args(["tunnel", "--config"]).arg(configuration).arg("--url").arg(format!("http://{relay}"));
     command.env("HOME", folder);
     // Variables that stand for arguments: they would make it open another tunnel than ours.
     for name in ["TUNNEL_TOKEN", "TUNNEL_HOSTNAME", "TUNNEL_NAME", "TUNNEL_URL", "TUNNEL_CONFIG"] {
         command.env_remove(name);
     }
-    command
+    Ok(command)
 }
 
 /// The address a line of its output tells, if any.
@@ -77,6 +85,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn it_is_started_with_nothing_but_what_we_say() {
+        let folder = tempfile::tempdir().unwrap();
+        let relay = "127.0.0.1:4711".parse().unwrap();
+        let command = command(Path::new("/bin/cloudflared"), relay, folder.path()).unwrap();
+        let configuration = folder.path().join("config.yml");
+        let args: Vec<_> = command.get_args().map(|arg| arg.to_str().unwrap().to_owned()).collect();
+        assert_eq!(args, ["tunnel", "--config", configuration.to_str().unwrap(), "--url", "http://127.0.0.1:4711"]);
+        assert!(std::fs::read_to_string(configuration).unwrap().contains("no-autoupdate"));
+        assert!(command.get_envs().any(|(name, value)| name == "HOME" && value == Some(folder.path().as_os_str())));
+    }
 
     #[test]
     fn the_address_is_found_in_its_frame() {

@@ -252,7 +252,7 @@ impl Supervisor {
 
 fn start(program: &Path, relay: SocketAddr, last_lines: LastLines) -> std::io::Result<Running> {
     let folder = Profile::create()?;
-    let command = quick::command(program, relay, folder.path());
+    let command = quick::command(program, relay, folder.path())?;
     let mut guarded = Guarded::start_with(&command, Stdio::piped(), last_lines.clone())?;
     if let Some(pid) = guarded.pid() {
         folder.used_by(pid)?;

@@ -72,6 +72,21 @@ pub(super) async fn status(relay: &Relay, wanted: impl FnMut(&RelayStatus) -> bo
 }
 
 #[tokio::test]
+async fn it_answers_for_itself_to_whoever_knows_the_path() {
+    let other = relay().await;
+    let relay = relay().await;
+    let (path, answer) = (relay.echo().path.expose(), relay.echo().answer.expose());
+    let (status, text) = get(&relay, &format!("/echo/{path}"), "").await;
+    assert!(status == 200 && text.ends_with(&format!("\r\n\r\n{answer}")), "{text}");
+    assert!(!text.contains(path) && path != answer, "nobody learns the answer from the question");
+    for wrong in ["", &path[..31], &path.to_uppercase(), other.echo().path.expose(), answer] {
+        let (status, text) = get(&relay, &format!("/echo/{wrong}"), "").await;
+        assert!(status == 404 && text.ends_with("\r\n\r\n"), "{text}");
+    }
+    assert_eq!(relay.status().borrow().refused, 0, "no code was guessed");
+}
+
+#[tokio::test]
 async fn nothing_is_served_without_a_code_and_nothing_unknown_with_one() {
     let relay = relay().await;
     let (right, wrong) = (code(&relay), wrong_code(&relay));
