@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::timeout;
 
 use crate::bundle::{BundleError, BundleOptions, Discovery, discover};
 use crate::event::{Events, RunResult};
@@ -120,24 +120,10 @@ struct Interruptible {
 }
 
 impl Interruptible {
-    /// The run; `None` when it was given up because it did not end in time after a signal, or a second one came.
+    /// The run; `None` when it was given up.
     async fn run(&mut self, run: impl Future<Output = RunResult>) -> Option<RunResult> {
-        tokio::pin!(run);
-        let mut deadline = None;
-        loop {
-            let waiting = Instant::now() + STOP_WITHIN;
-            tokio::select! {
-                result = &mut run => return Some(result),
-                () = sleep_until(deadline.unwrap_or(waiting)), if deadline.is_some() => return None,
-                signal = self.signals.next() => {
-                    if deadline.is_some() {
-                        return None;
-                    }
-                    self.stop.stop(signal);
-                    deadline = Some(waiting);
-                }
-            }
-        }
+        let Self { signals, stop } = self;
+        until_stopped(run, stop, async || signals.next().await).await
     }
 
     /// What the reporters came to; `None` when they were given up. A reader may take its time, unless we were asked to
@@ -153,6 +139,24 @@ impl Interruptible {
             }
         }
         timeout(REPORT_WITHIN, reports).await.ok()?.ok()
+    }
+}
+
+/// What a run comes to; `None` when it was given up because it did not end in time after a signal, or a second one came.
+async fn until_stopped<R>(
+    run: impl Future<Output = R>,
+    stop: &Stop,
+    mut next_signal: impl AsyncFnMut() -> Signal,
+) -> Option<R> {
+    tokio::pin!(run);
+    tokio::select! {
+        result = &mut run => return Some(result),
+        signal = next_signal() => stop.stop(signal),
+    }
+    // The time to end in counts from the signal, however long the run has lasted by then.
+    tokio::select! {
+        result = timeout(STOP_WITHIN, run) => result.ok(),
+        _ = next_signal() => None,
     }
 }
 
@@ -248,4 +252,44 @@ fn presenter(settings: &Settings, stdout: &Terminal) -> Presenter {
             size: size.map(|(columns, lines)| (columns.0.into(), lines.0.into())),
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// A run that lasts an hour before somebody asks it to stop, and takes this long to end then.
+    async fn stopped_after_an_hour(takes: Duration, second_signal: bool) -> Option<&'static str> {
+        let stop = Stop::default();
+        let asked = stop.clone();
+        let run = async move {
+            asked.stopped().await;
+            sleep(takes).await;
+            "reported"
+        };
+        let mut signals = 0;
+        let next_signal = async || {
+            signals += 1;
+            match (signals, second_signal) {
+                (1, _) => sleep(Duration::from_secs(3600)).await,
+                (2, true) => {}
+                _ => pending().await,
+            }
+            Signal::Interrupt
+        };
+        let result = until_stopped(run, &stop, next_signal).await;
+        assert_eq!(stop.signal(), Some(Signal::Interrupt));
+        result
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_of_any_length_has_its_time_to_end_after_a_signal() {
+        assert_eq!(stopped_after_an_hour(STOP_WITHIN / 2, false).await, Some("reported"));
+        assert_eq!(stopped_after_an_hour(STOP_WITHIN * 2, false).await, None);
+        assert_eq!(stopped_after_an_hour(STOP_WITHIN / 2, true).await, None);
+    }
 }
