@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::ChromeError;
 use crate::cdp::page::{Abilities, Page};
+use crate::cdp::page_domain::dismiss_all;
 use crate::cdp::runtime::{self, EvaluateOptions};
 use crate::cdp::{Client, Session};
 use crate::event::PageInfo;
@@ -39,10 +40,16 @@ pub(super) async fn open_in(session: Session, url: Option<&str>) -> Result<Page,
         page.map(drop)
     };
     enabled.await?;
-    if let Some(url) = url {
-        navigate(&session, url).await?;
-    }
-    let info = info(&session).await?;
+    let ready = async {
+        if let Some(url) = url {
+            navigate(&session, url).await?;
+        }
+        info(&session).await
+    };
+    let info = tokio::select! {
+        info = ready => info?,
+        never = dismiss_all(&session) => match never {},
+    };
     Ok(Page { session, info, abilities: ABILITIES })
 }
 

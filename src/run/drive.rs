@@ -144,7 +144,7 @@ impl Drive<'_> {
                     dialog.kind
                 );
                 let named = EventKind::PageLost { cause: LossCause::Dialog, message: message.clone() };
-                stuck::dismiss(&self.live.page, &dialog).await;
+                dialog.dismiss(&self.live.page.session).await;
                 if dialog.kind == "beforeunload" {
                     return None;
                 }

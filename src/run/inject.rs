@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::assets;
 use crate::cdp::page::Page;
+use crate::cdp::page_domain::dismiss_all;
 use crate::cdp::runtime::{self, EvaluateError, EvaluateOptions};
 use crate::cdp::{CdpError, Session};
 use crate::wire::{BINDING, RUNTIME_GLOBAL, RuntimeInfo};
@@ -63,7 +64,11 @@ pub(super) async fn prepare(page: Page, globals: &[(String, Value)]) -> Result<L
     loop {
         // Subscribed anew for each try: what an earlier document said is of no interest.
         let stream = page.session.events();
-        match inject(&page.session, &page, globals, &define, started).await {
+        let injected = tokio::select! {
+            injected = inject(&page.session, &page, globals, &define, started) => injected,
+            never = dismiss_all(&page.session), if page.abilities.dialogs => match never {},
+        };
+        match injected {
             Ok(info) => {
                 let mut page = page;
                 page.info.title.clone_from(&info.title);

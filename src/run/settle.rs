@@ -42,7 +42,7 @@ pub(super) async fn take_in(live: &mut Live, maps: &SourceMaps) -> Leftover {
             Heard::Console(line) => left.events.push(line.into_event(maps)),
             Heard::Notice(message) => left.events.push(warning(message)),
             Heard::Dialog(dialog) => {
-                stuck::dismiss(&live.page, &dialog).await;
+                dialog.dismiss(&live.page.session).await;
                 let what =
                     format!("the page opened a native {} dialog while no test ran; it was dismissed", dialog.kind);
                 left.events.push(warning(what));

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::cdp::CloseReason;
 use crate::cdp::page::Page;
-use crate::cdp::page_domain::DialogOpening;
 use crate::cdp::runtime::{self, EvaluateOptions};
 use crate::event::{LossCause, PageInfo, TestError};
 use crate::wire::{PageError, RUNTIME_GLOBAL};
@@ -57,13 +56,6 @@ pub(super) async fn abandon(page: &Page, run: u32) {
 /// A `debugger` statement, or a pause that came late: the page goes on.
 pub(super) async fn resume(page: &Page) {
     drop(page.session.call::<Value>("Debugger.resume", json!({}), LAST_WORDS_WITHIN).await);
-}
-
-/// Closes a native dialog: `beforeunload` lets the page go, everything else is answered with "cancel".
-pub(super) async fn dismiss(page: &Page, dialog: &DialogOpening) {
-    let accept = dialog.kind == "beforeunload";
-    let params = json!({ "accept": accept });
-    drop(page.session.call::<Value>("Page.handleJavaScriptDialog", params, LAST_WORDS_WITHIN).await);
 }
 
 /// What a new document in place of the one under test means.
