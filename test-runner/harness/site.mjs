@@ -4,6 +4,8 @@ import { ServerSocket } from './websocket-server.mjs';
 
 /** Between two parts, so that they come as chunks of their own. */
 const PART_MS = 15;
+/** What has not come to the site by then will not. */
+const UNTIL_MS = 10_000;
 
 export class Site {
   /** Ends of requests by path: `done`, or `gone` where the page went away before the end. */
@@ -31,7 +33,13 @@ export class Site {
 
   /** Resolves once `test` says so; asked again whenever something happened here. */
   async until(test) {
-    while (!test()) await new Promise((resolve) => this.#waiting.push(resolve));
+    const deadline = AbortSignal.timeout(UNTIL_MS);
+    while (!test()) {
+      await new Promise((resolve, reject) => {
+        this.#waiting.push(resolve);
+        deadline.addEventListener('abort', () => reject(new Error(`never at the site: ${test}`)));
+      });
+    }
   }
   #waiting = [];
 
@@ -135,6 +143,16 @@ const ROUTES = {
   '/parts': parts,
   '/big': big,
   '/hang': () => {},
+  '/events': ({ request, response, query }) => {
+    const again = request.headers['last-event-id'] !== undefined;
+    if (again && query.has('gone')) {
+      response.writeHead(204).end();
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(query.get(again ? 'then' : 'send') ?? '');
+    if (!query.has('hold') || (!again && query.has('cut'))) response.end();
+  },
   '/status': ({ response, query }) => {
     response.writeHead(Number(query.get('code')));
     response.end();

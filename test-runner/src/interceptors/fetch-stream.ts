@@ -6,6 +6,7 @@ import { BodyTap, Branch, describe, nameOf } from './body.ts';
 import { bodyType } from './mime.ts';
 import { interceptor, Patches } from './patch.ts';
 import { AbortWatch, follow } from './promises.ts';
+import { isRefused } from './refused.ts';
 import { factsOf, type RequestFacts } from './request.ts';
 import { patchResponse } from './response.ts';
 import { patchStreams } from './streams.ts';
@@ -23,7 +24,7 @@ export function installFetchStreamInterceptor(options: InterceptorOptions): Inte
   const bodies = new Bodies(options.engine);
   const calls = new Calls(options, target, bodies);
   patches.method(target, 'fetch', (native, self, args) => {
-    const call = calls.begin(args);
+    const call = calls.begin(self, args);
     const promise: unknown = apply(native, self, args);
     return call ? calls.follow(call, promise as Promise<Response>) : promise;
   });
@@ -35,6 +36,7 @@ export function installFetchStreamInterceptor(options: InterceptorOptions): Inte
 interface Call {
   id: string;
   facts: RequestFacts;
+  refused: boolean;
   started: number;
   watch: AbortWatch | undefined;
 }
@@ -62,7 +64,7 @@ class Calls {
   }
 
   /** Before the call: what it asks for. Nothing where it is not to be recorded. */
-  begin(args: unknown[]): Call | undefined {
+  begin(self: unknown, args: unknown[]): Call | undefined {
     try {
       const facts = factsOf(args);
       const { engine, allows } = this.options;
@@ -74,7 +76,9 @@ class Calls {
       if (facts.body) metadata['requestBody'] = facts.body;
       const url = cutText(facts.url, MAX_URL);
       const { id } = engine.recordConnection({ protocol: 'fetch-stream', url, metadata });
-      return { id, facts, started: ticks(), watch: facts.refused ? undefined : AbortWatch.of(facts.signal) };
+      const refused = isRefused(self, args, facts);
+      const watch = refused ? undefined : AbortWatch.of(facts.signal);
+      return { id, facts, refused, started: ticks(), watch };
     } catch {
       this.options.engine.note('recorder error');
       return undefined;
@@ -82,7 +86,7 @@ class Calls {
   }
 
   follow(call: Call, promise: Promise<Response>): Promise<Response> {
-    if (call.facts.refused) {
+    if (call.refused) {
       // It is rejected already. A promise of ours would be so one turn later, and a watched one would count as handled.
       const metadata = { how: 'error', error: 'refused by the platform before anything was sent' };
       this.bodies.guard(() => this.options.engine.updateConnection(call.id, { state: 'closed', metadata }));

@@ -16,6 +16,14 @@ export function isAborted(signal: unknown): boolean {
   }
 }
 
+export function isSignal(signal: unknown): boolean {
+  try {
+    return typeof signalAborted(signal) === 'boolean';
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Says when a request is aborted, at the very point at which the platform rejects its promises: after the listeners of
  * the signal, and before anything else. A signal that depends on the app's, made just before the request makes its own,
@@ -25,10 +33,12 @@ export class AbortWatch {
   private readonly waiting = new SafeMap<object, (reason: unknown) => void>();
   private readonly told = (): void => {
     const reason = signalReason(this.signal);
+    const tells: ((reason: unknown) => void)[] = [];
     this.waiting.forEach((tell) => {
-      tell(reason);
+      tells[tells.length] = tell;
     });
     this.end();
+    for (let i = 0; i < tells.length; i++) tells[i]?.(reason);
   };
 
   private constructor(private readonly signal: AbortSignal) {

@@ -2,7 +2,7 @@
 import { byteLength, bytesOf, textSize } from '../engine/payload.ts';
 import { apply, getOwnPropertyDescriptor, getterOf, match, win } from '../shared/natives.ts';
 import { sizeOfBlob } from './blobs.ts';
-import { isAborted } from './promises.ts';
+import { isFetchable } from './refused.ts';
 
 export interface RequestFacts {
   /** Resolved; empty where only the platform can tell. */
@@ -11,8 +11,10 @@ export interface RequestFacts {
   signal: unknown;
   /** Kind and size of a body that is at hand. */
   body: { kind: string; size?: number } | undefined;
-  /** The platform refuses it before anything is sent: its promise is rejected already when the caller gets it. */
-  refused: boolean;
+  /** Whether the body of the request that was given is used up. */
+  used: boolean;
+  /** Whether the address is one at all, and of a kind that is fetched; where only the platform can tell it is taken to be. */
+  fetchable: boolean;
 }
 
 const NativeURL = URL;
@@ -29,8 +31,6 @@ const requestUsed = getterOf<boolean>(NativeRequest?.prototype, 'bodyUsed');
 
 /** Methods that are written in capitals whatever the app wrote (Fetch, section 2.2.1). */
 const NORMALISED = /^(?:delete|get|head|options|post|put)$/i;
-const FORBIDDEN = /^(?:connect|trace|track)$/i;
-const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
 
 export function factsOf(args: unknown[]): RequestFacts {
   const [input, init] = [args[0], args[1]];
@@ -46,13 +46,8 @@ export function factsOf(args: unknown[]): RequestFacts {
     method: known,
     signal,
     body: content === undefined || content === null ? undefined : describe(content),
-    refused:
-      args.length === 0 ||
-      url === false ||
-      isAborted(signal) ||
-      (typeof given === 'string' && (!match(TOKEN, given) || match(FORBIDDEN, given) !== null)) ||
-      ((known === 'GET' || known === 'HEAD') && content !== undefined && content !== null) ||
-      (request?.used === true && (content === undefined || content === null)),
+    used: request?.used === true,
+    fetchable: typeof url === 'string' ? isFetchable(url) : url === undefined,
   };
 }
 

@@ -6,12 +6,15 @@ import type { Native, Patches } from './patch.ts';
 import { follow } from './promises.ts';
 import type { Realm } from './types.ts';
 
+const encoder = new TextEncoder();
+const { encode } = TextEncoder.prototype;
 const WHOLE = ['text', 'arrayBuffer', 'blob', 'bytes'];
 
 export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): void {
   const { Response: NativeResponse } = target;
   const { prototype } = NativeResponse;
   const { text, json } = prototype;
+  const { enqueue, close } = target.ReadableStreamDefaultController?.prototype ?? {};
   const bodyUsed = getterOf<boolean>(prototype, 'bodyUsed');
   const body = getterOf<ReadableStream | null>(prototype, 'body');
   const locked = getterOf<boolean>(target.ReadableStream?.prototype, 'locked');
@@ -34,6 +37,20 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
     return follow(apply(native, self, []) as Promise<unknown>, seen, failed, branch.tap.watch);
   }
 
+  /** The platform's own error for a text that is no JSON: another response is asked, which has to wait for it too. */
+  function refusal(notJson: string): unknown {
+    const stream = construct(target.ReadableStream, [
+      {
+        start(controller: ReadableStreamDefaultController) {
+          // `json` takes one byte order mark away, as `text` did.
+          apply(enqueue, controller, [apply(encode, encoder, [`\ufeff${notJson}`])]);
+          apply(close, controller, []);
+        },
+      },
+    ]);
+    return apply(json, construct(NativeResponse, [stream]), []);
+  }
+
   for (let i = 0; i < WHOLE.length; i++) {
     patches.method(prototype, WHOLE[i] as string, (native, self, args) => {
       const branch = readable(self);
@@ -53,8 +70,7 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
       try {
         return parse(value as string);
       } catch {
-        // The error is to be the platform's own: another response is asked. What comes first is taken away again.
-        return apply(json, construct(NativeResponse, [`\ufeff${value}`]), []);
+        return refusal(value as string);
       }
     });
   });
