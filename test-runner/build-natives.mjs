@@ -42,7 +42,7 @@ export async function withNatives(code) {
   });
   const { text, taken } = rewrite(code);
   const functions = outputFiles[0].text.replace(/export (\{[^}]*\});\s*$/, 'return $1;');
-  return `((natives) => {\n${taken}\nnatives.evaluate(() => {\n${text}\n});\n})((() => {\n${functions}\n})());`;
+  return `((natives) => {\n${taken}\nconst end = natives.begin();\ntry {\n${text}\n} finally {\nend();\n}\n})((() => {\n${functions}\n})());`;
 }
 
 function rewrite(code) {

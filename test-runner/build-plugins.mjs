@@ -57,6 +57,7 @@ const unused = {
   tinybench: 'export class Bench {}',
   'magic-string': 'export default class MagicString {}',
   'vite/module-runner': 'export class EvaluatedModules {}',
+  globals: 'export const registerApiGlobally = () => {};',
 };
 
 /** @type {import('esbuild').Plugin[]} */
@@ -82,6 +83,8 @@ export const pagePlugins = [
     setup(build) {
       const names = Object.keys(unused).join('|').replaceAll('/', '\\/');
       build.onResolve({ filter: new RegExp(`^(${names})$`) }, ({ path }) => ({ path, namespace: 'unused' }));
+      // `globals: true` is not offered; its import on demand would make every module one that is evaluated on demand.
+      build.onResolve({ filter: /^\.\/globals\.[^/]+\.js$/ }, () => ({ path: 'globals', namespace: 'unused' }));
       build.onLoad({ filter: /./, namespace: 'unused' }, ({ path }) => ({ contents: unused[path], loader: 'js' }));
     },
   },

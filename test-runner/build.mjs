@@ -32,6 +32,7 @@ async function bundle(name) {
   const { outputFiles } = await build({
     entryPoints: [join(root, 'src', name, 'index.ts')],
     bundle: true,
+    absWorkingDir: root,
     write: false,
     format: 'iife',
     target,

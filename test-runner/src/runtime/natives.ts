@@ -5,4 +5,4 @@
 
 export { collection, invoke, keysIn, method, optional, untouchedMethods } from './natives/methods.ts';
 export { combinators } from './natives/promises.ts';
-export { evaluate, global, take } from './natives/take.ts';
+export { begin, global, take } from './natives/take.ts';

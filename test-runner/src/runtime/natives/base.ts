@@ -6,6 +6,11 @@ export type Fn = (...args: Any[]) => Any;
 /** The page's global object; a test can even delete the name. */
 export const page: Any = globalThis;
 
+/** How V8 and JavaScriptCore write a function of theirs. */
+function isTextOf(text: unknown, name: string): boolean {
+  return text === `function ${name}() { [native code] }` || text === `function ${name}() {\n    [native code]\n}`;
+}
+
 /** Whether a text ends in `[native code] }`, asked without any method. */
 function saysNative(text: unknown): boolean {
   if (typeof text !== 'string') return false;
@@ -82,7 +87,11 @@ const base = (() => {
 })();
 export const { apply, getPrototypeOf, getOwnPropertyDescriptor, defineProperty, keysOf, hasOwn, isArray, bind } = base;
 
-export const isNative = (fn: unknown): boolean => typeof fn === 'function' && saysNative(apply(base.toText, fn, []));
+export function isNative(fn: unknown, name: string): boolean {
+  if (typeof fn !== 'function') return false;
+  const text = apply(base.toText, fn, []);
+  return isTextOf(text, name) || saysNative(text);
+}
 
 export function prototypeOf(object: object): object | null {
   try {
