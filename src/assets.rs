@@ -9,3 +9,6 @@ pub const INTERCEPTORS: &str = include_str!(concat!(env!("OUT_DIR"), "/intercept
 
 /// The agent: a small CDP endpoint that the relay serves as `target.js`.
 pub const AGENT: &str = include_str!(concat!(env!("OUT_DIR"), "/agent.js"));
+
+/// The dashboard's page, for the element `ait-dashboard`.
+pub const DASHBOARD: &str = include_str!(concat!(env!("OUT_DIR"), "/dashboard.js"));

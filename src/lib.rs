@@ -9,6 +9,7 @@ pub mod bundle;
 pub mod cdp;
 pub mod chrome;
 pub mod cli;
+pub mod dashboard;
 pub mod doctor;
 pub mod event;
 pub mod exit;

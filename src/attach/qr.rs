@@ -93,6 +93,22 @@ impl Qr {
         text
     }
 
+    /// The path of an SVG that draws its dark modules, each one unit wide, quiet zone included.
+    pub fn svg_path(&self) -> String {
+        let mut path = String::new();
+        for row in 0..self.side {
+            let mut column = 0;
+            while column < self.side {
+                let run = (column..self.side).take_while(|column| self.is_dark(row, *column)).count();
+                if run > 0 {
+                    path.push_str(&format!("M{column} {row}h{run}v1h-{run}z"));
+                }
+                column += run.max(1);
+            }
+        }
+        path
+    }
+
     fn is_dark(&self, row: usize, column: usize) -> bool {
         self.dark.get(row * self.side + column).copied().unwrap_or(false)
     }

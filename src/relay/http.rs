@@ -9,12 +9,12 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use url::form_urlencoded;
 
-use super::gate::{Credentials, same};
+use super::gate::Credentials;
 use super::hub::{Admitted, Hub};
 use super::leg::{self, MAX_MESSAGE, close};
 use super::registry::TargetId;
 use super::route::{Call, Route, parse};
-use crate::secret::Hidden;
+use crate::secret::{Hidden, same};
 
 /// Subprotocol of our agent.
 const PROTOCOL: &str = "ait.agent";
