@@ -153,6 +153,12 @@ struct PlaceArgs {
     /// The port the relay listens on, for a tunnel of yours to lead to [default: any that is free]
     #[arg(long, value_name = "PORT", help_heading = "How a device attaches")]
     relay_port: Option<String>,
+    /// The port of the dashboard, on 127.0.0.1 alone; 0 for any that is free [default: 8317, or the next free one]
+    #[arg(long, value_name = "PORT", help_heading = "How a device attaches")]
+    dashboard_port: Option<String>,
+    /// Do not open the dashboard in a browser
+    #[arg(long, help_heading = "How a device attaches")]
+    headless: bool,
     /// How long to wait for a page [default: for ever; 2m in CI]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "How a device attaches")]
     attach_timeout: Option<String>,
@@ -307,6 +313,8 @@ impl From<RunArgs> for Given {
             tunnel: place.tunnel,
             host: place.host,
             relay_port: place.relay_port,
+            dashboard_port: place.dashboard_port,
+            headless: switch(place.headless),
             attach_timeout: place.attach_timeout,
             show_url: place.show_url,
             qr_stdout: place.qr_stdout,

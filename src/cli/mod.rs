@@ -3,6 +3,8 @@
 //! - `args`: what may be typed (clap's types, used nowhere else).
 //! - `output`: where text goes: data to stdout, everything else to stderr.
 //! - `present`: shows the code by which a device attaches.
+//! - `follow`: the dashboard of a run, and the keys that a person may press meanwhile.
+//! - `keys`: single keys from a terminal.
 //! - `signals`: Ctrl-C and its kin.
 //! - `log`: the log of `-v` and `--log-file`.
 //! - `run`: the subcommand that runs tests.
@@ -11,6 +13,8 @@
 
 mod args;
 mod doctor;
+mod follow;
+mod keys;
 mod log;
 mod output;
 mod present;

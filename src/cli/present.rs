@@ -1,8 +1,10 @@
 //! Shows the code by which a device attaches.
 
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::attach::{AttachPresenter, Invitation, QrStyle, Waiting};
+use crate::dashboard::Invitations;
 use crate::report::{Terminal, line};
 
 /// How often a wait is told where no line can move.
@@ -26,11 +28,22 @@ pub(super) struct Presenter {
     output: Terminal,
     options: PresentOptions,
     told: Duration,
+    /// What is shown now, and since when.
+    shown: Option<(Invitation, Instant)>,
 }
 
 impl Presenter {
     pub(super) fn new(output: Terminal, options: PresentOptions) -> Self {
-        Self { output, options, told: Duration::ZERO }
+        Self { output, options, told: Duration::ZERO, shown: None }
+    }
+
+    /// Shows what was shown last once more, with the time that is left.
+    pub(super) fn show_again(&self) {
+        let Some((invitation, since)) = &self.shown else {
+            return self.output.print("There is no code to show at the moment.\n");
+        };
+        let valid_for = invitation.valid_for.saturating_sub(since.elapsed());
+        self.output.print(&self.text(&Invitation { valid_for, ..invitation.clone() }));
     }
 
     fn text(&self, invitation: &Invitation) -> String {
@@ -64,10 +77,12 @@ impl Presenter {
 
 impl AttachPresenter for Presenter {
     fn show(&mut self, invitation: &Invitation) {
+        self.shown = Some((invitation.clone(), Instant::now()));
         self.output.print(&self.text(invitation));
     }
 
     fn withdraw(&mut self, why: &str) {
+        self.shown = None;
         self.output.print(&format!("Do not scan the code above any more. {}\n", line(why)));
     }
 
@@ -83,6 +98,56 @@ impl AttachPresenter for Presenter {
 
     fn done(&mut self) {
         self.told = Duration::ZERO;
+        self.shown = None;
+    }
+}
+
+/// The presenter of a terminal, for whoever shows invitations and for the keys.
+#[derive(Clone)]
+pub(super) struct SharedPresenter(Arc<Mutex<Presenter>>);
+
+impl SharedPresenter {
+    pub(super) fn new(presenter: Presenter) -> Self {
+        Self(Arc::new(Mutex::new(presenter)))
+    }
+
+    /// The presenter itself.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Presenter> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Shows invitations on the terminal and on the dashboard.
+pub(super) struct Everywhere {
+    pub(super) terminal: SharedPresenter,
+    pub(super) dashboard: Option<Invitations>,
+}
+
+impl Everywhere {
+    fn each(&mut self, act: impl Fn(&mut dyn AttachPresenter)) {
+        // A terminal may be slow to take its text; the dashboard never is.
+        if let Some(dashboard) = &mut self.dashboard {
+            act(dashboard);
+        }
+        act(&mut *self.terminal.lock());
+    }
+}
+
+impl AttachPresenter for Everywhere {
+    fn show(&mut self, invitation: &Invitation) {
+        self.each(|one| one.show(invitation));
+    }
+
+    fn withdraw(&mut self, why: &str) {
+        self.each(|one| one.withdraw(why));
+    }
+
+    fn waiting(&mut self, waiting: &Waiting) {
+        self.each(|one| one.waiting(waiting));
+    }
+
+    fn done(&mut self) {
+        self.each(|one| one.done());
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::bundle::{BundleError, BundleOptions, Discovery, discover};
+use crate::dashboard::DashboardError;
 use crate::event::{Events, RunResult};
 use crate::exit::Exit;
 use crate::report::{
@@ -19,9 +20,10 @@ use crate::run::{Plan, Signal, Stop, execute};
 use crate::session::{self, SessionError};
 use crate::settings::{Given, ReporterKind, Settings, SettingsError, Surroundings, load};
 
+use super::follow::Follow;
 use super::log::{self, LogError};
 use super::output::{error, stderr};
-use super::present::{PresentOptions, Presenter};
+use super::present::{Everywhere, PresentOptions, Presenter, SharedPresenter};
 use super::signals::Signals;
 
 /// How long a run may take to end after it was asked to; with the reports it makes the three seconds that were promised.
@@ -42,6 +44,8 @@ enum StartError {
     Report(#[from] ReportError),
     #[error(transparent)]
     Log(#[from] LogError),
+    #[error(transparent)]
+    Dashboard(#[from] DashboardError),
     #[error("the path {} is not Unicode; tests in it cannot be named", .0.display())]
     NotUnicode(std::path::PathBuf),
     #[error("the operating system refused what a run needs: {0}")]
@@ -52,7 +56,10 @@ impl StartError {
     fn exit(&self) -> Exit {
         match self {
             StartError::Session(error) if error.is_of_the_machine() => Exit::Environment,
-            StartError::Report(_) | StartError::System(_) | StartError::Log(LogError::File { .. }) => Exit::Environment,
+            StartError::Report(_)
+            | StartError::System(_)
+            | StartError::Dashboard(_)
+            | StartError::Log(LogError::File { .. }) => Exit::Environment,
             _ => Exit::Usage,
         }
     }
@@ -88,16 +95,22 @@ async fn run_tests(settings: &Settings) -> Result<Exit, StartError> {
         discover(root, utf8(&settings.selection.base)?, &settings.selection.patterns, settings.selection.manual)?;
     let stdout = Terminal::stdout(settings.look.progress);
     let mut reporters = reporters(settings, &stdout)?;
-    let pages = session::pages(settings, Box::new(presenter(settings, &stdout)))?;
+    let follow = Follow::start(&settings.dashboard).await?;
+    reporters.splice(0..0, follow.reporter());
+    let (output, terminal) = presenter(settings, &stdout);
+    let presenter = Everywhere { terminal: terminal.clone(), dashboard: follow.invitations() };
+    let pages = session::pages(settings, Box::new(presenter))?;
     let plan = plan(settings, root, found, pages.warnings);
 
     let signals = Signals::listen()?;
+    let follow = follow.announce(&settings.dashboard, output, terminal);
     let stop = Stop::default();
     let (events, receiver) = Events::channel();
     let mut reports = tokio::task::spawn_blocking(move || report(receiver, &mut reporters));
     let mut interruptible = Interruptible { signals, stop: stop.clone() };
     let result = interruptible.run(execute(plan, pages.source, events, stop)).await;
     let reported = interruptible.reported(&mut reports).await;
+    follow.end().await;
     Ok(exit(result, reported, &interruptible.stop))
 }
 
@@ -235,7 +248,7 @@ fn pretty_options(settings: &Settings, color: bool) -> PrettyOptions {
 }
 
 /// Shows the code where the person looks: on stdout, or on stderr where stdout belongs to a program.
-fn presenter(settings: &Settings, stdout: &Terminal) -> Presenter {
+fn presenter(settings: &Settings, stdout: &Terminal) -> (Terminal, SharedPresenter) {
     let for_people = settings.report.reporters.iter().any(|c| c.file.is_none() && c.kind == ReporterKind::Pretty);
     let (output, is_terminal) = if for_people {
         (stdout.clone(), std::io::stdout().is_terminal())
@@ -243,15 +256,13 @@ fn presenter(settings: &Settings, stdout: &Terminal) -> Presenter {
         (stderr(), std::io::stderr().is_terminal())
     };
     let size = terminal_size::terminal_size().filter(|_| is_terminal);
-    Presenter::new(
-        output,
-        PresentOptions {
-            show_url: settings.attach.show_url,
-            force_qr: settings.attach.qr_stdout,
-            is_terminal,
-            size: size.map(|(columns, lines)| (columns.0.into(), lines.0.into())),
-        },
-    )
+    let options = PresentOptions {
+        show_url: settings.attach.show_url,
+        force_qr: settings.attach.qr_stdout,
+        is_terminal,
+        size: size.map(|(columns, lines)| (columns.0.into(), lines.0.into())),
+    };
+    (output.clone(), SharedPresenter::new(Presenter::new(output, options)))
 }
 
 #[cfg(test)]

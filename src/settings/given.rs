@@ -81,6 +81,11 @@ pub struct Given {
     /// Where the relay listens.
     #[serde(deserialize_with = "text")]
     pub relay_port: Option<String>,
+    /// Where the dashboard listens.
+    #[serde(deserialize_with = "text")]
+    pub dashboard_port: Option<String>,
+    /// Open no browser.
+    pub headless: Option<bool>,
     /// Link that opens the page in its host app.
     #[serde(skip)]
     pub scheme_url: Option<String>,

@@ -13,6 +13,7 @@
 //! - `resolve`: puts everything together.
 
 mod cell;
+mod dashboard;
 mod duration;
 mod error;
 mod file;
@@ -28,6 +29,7 @@ mod source;
 mod surroundings;
 mod tunnel;
 
+pub use dashboard::DashboardSettings;
 pub use error::SettingsError;
 pub use file::{FILE_NAME, FileGiven, nearest_package};
 pub use given::Given;

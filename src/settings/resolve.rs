@@ -8,6 +8,7 @@ use bundler::{DEFAULT_SDK_PACKAGE, DEFAULT_TARGET};
 use crate::event::TargetKind;
 use crate::ident::Cell;
 
+use super::dashboard::dashboard;
 use super::error::SettingsError;
 use super::file::{FileGiven, nearest_package};
 use super::given::Given;
@@ -42,6 +43,7 @@ pub fn resolve(flags: Given, file: Option<FileGiven>, around: &Surroundings<'_>)
     Ok(Settings {
         selection: selection(&from, &root)?,
         attach: attach(&from)?,
+        dashboard: dashboard(&from, target.kind)?,
         cell: from.cell()?,
         globals: from.globals()?,
         limits: limits(&from)?,

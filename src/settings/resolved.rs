@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::event::TargetKind;
 use crate::ident::Cell;
 
+use super::dashboard::DashboardSettings;
 use super::reporters::ReporterChoice;
 use super::source::Sourced;
 use super::tunnel::TunnelSettings;
@@ -27,6 +28,8 @@ pub struct Settings {
     pub target: TargetSettings,
     /// How a device attaches.
     pub attach: AttachSettings,
+    /// The local page that shows the run.
+    pub dashboard: DashboardSettings,
     /// The cell, with the missing half filled in; `None` where neither half was given.
     pub cell: Option<Cell>,
     /// Globals to define in the page, in the order in which they were given; without `__AIT_CELL__`.

@@ -64,7 +64,8 @@ pub(super) fn tunnel(from: &Sources<'_>) -> Result<TunnelSettings, SettingsError
     })
 }
 
-fn port_number(text: &str) -> Result<u16, String> {
+/// A port, or 0.
+pub(super) fn port_number(text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| "give a port from 1 to 65535, or 0 for any that is free".into())
 }
 
