@@ -22,7 +22,7 @@ mod unix {
     use std::thread::{JoinHandle, sleep, spawn};
     use std::time::Duration;
 
-    use rustix::stdio::stdin;
+    use rustix::stdio::{stdin, stdout};
     use rustix::termios::{
         LocalModes, OptionalActions, SpecialCodeIndex, Termios, isatty, tcgetattr, tcgetpgrp, tcsetattr,
     };
@@ -41,9 +41,10 @@ mod unix {
     }
 
     impl Keys {
-        /// Calls `on_key` with each key; `None` where standard input is no terminal of ours.
+        /// Calls `on_key` with each key; `None` where standard input and output are no terminal of ours.
         pub(in crate::cli) fn listen(on_key: impl FnMut(u8) + Send + 'static) -> Option<Self> {
-            if !isatty(stdin()) || tcgetpgrp(stdin()).is_err() {
+            // Behind a pipe there may be a pager, which reads the keys of the same terminal.
+            if !isatty(stdin()) || !isatty(stdout()) || tcgetpgrp(stdin()).is_err() {
                 return None;
             }
             let stop = Arc::new(AtomicBool::new(false));

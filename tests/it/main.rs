@@ -6,6 +6,7 @@ mod architecture;
 mod attach_clock;
 mod chrome;
 mod cli;
+mod dashboard;
 mod doctor;
 mod documents;
 mod endpoint;

@@ -32,6 +32,7 @@ export class Stream {
     };
     source.addEventListener('end', () => {
       this.close();
+      this.state.invitation = undefined;
       this.link = 'ended';
       this.changed();
     });

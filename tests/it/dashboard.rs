@@ -1,0 +1,5 @@
+//! The dashboard in a real Chrome, and on the wire.
+
+mod page;
+mod screen;
+mod tool;
