@@ -19,6 +19,8 @@ pub(super) struct PresentOptions {
     pub(super) force_qr: bool,
     /// Whether the output is a terminal that obeys escapes.
     pub(super) is_terminal: bool,
+    /// Whether a dashboard shows it too.
+    pub(super) dashboard: bool,
     /// Columns and lines of the terminal, where they are known.
     pub(super) size: Option<(usize, usize)>,
 }
@@ -47,7 +49,7 @@ impl Presenter {
     }
 
     fn text(&self, invitation: &Invitation) -> String {
-        let PresentOptions { show_url, force_qr, is_terminal, size } = self.options;
+        let PresentOptions { show_url, force_qr, is_terminal, dashboard, size } = self.options;
         let mut text = String::new();
         if is_terminal || force_qr {
             let misfit = size.and_then(|(columns, lines)| invitation.qr.misfit(columns, lines));
@@ -57,15 +59,17 @@ impl Presenter {
                 let style = if is_terminal { QrStyle::Terminal } else { QrStyle::Plain };
                 text.push_str(&format!("\n{}\n", invitation.qr.draw(style)));
             }
-            text.extend(misfit.map(|misfit| format!("{misfit}\n")));
+            let elsewhere = if dashboard { " The dashboard shows it, too." } else { "" };
+            text.extend(misfit.map(|misfit| format!("{misfit}{elsewhere}\n")));
             let minutes = invitation.valid_for.as_secs().div_ceil(60);
             let what = if invitation.renewed { "A fresh code: scan" } else { "Scan" };
             text.push_str(&format!("{what} it with the phone; it is accepted for {minutes} min.\n"));
         } else if !show_url && !invitation.renewed {
-            text.push_str(
-                "The QR code is not shown because stdout is no terminal: --qr-stdout shows it in any case, --show-url \
+            let place = if dashboard { "shown on the dashboard only" } else { "not shown" };
+            text.push_str(&format!(
+                "The QR code is {place} because stdout is no terminal: --qr-stdout shows it in any case, --show-url \
                  shows the link.\n",
-            );
+            ));
         }
         if show_url {
             // The person asked for it; this is the one place where a link is shown.
@@ -209,9 +213,27 @@ mod tests {
         let show = |presenter: &mut Presenter, invitation: &Invitation| presenter.show(invitation);
         let forced = shown(PresentOptions { force_qr: true, ..PresentOptions::default() }, show);
         assert!(forced.contains('█') && !forced.contains('\x1b'), "{forced}");
-        let narrow = PresentOptions { is_terminal: true, size: Some((20, 80)), ..PresentOptions::default() };
+        let narrow =
+            PresentOptions { is_terminal: true, dashboard: true, size: Some((20, 80)), ..PresentOptions::default() };
         let narrow = shown(narrow, show);
-        assert!(narrow.contains("this terminal has 20 and 80") && !narrow.contains('█'), "{narrow}");
+        assert!(
+            narrow.contains("this terminal has 20 and 80") && narrow.contains("dashboard") && !narrow.contains('█'),
+            "{narrow}"
+        );
+    }
+
+    #[test]
+    fn a_code_is_shown_again_as_long_as_there_is_one() {
+        let options = PresentOptions { show_url: true, ..PresentOptions::default() };
+        let text = shown(options, |presenter, invitation| {
+            presenter.show_again();
+            presenter.show(invitation);
+            presenter.show_again();
+            presenter.done();
+            presenter.show_again();
+        });
+        let (none, link) = ("There is no code to show at the moment.\n", format!("Attach link: {LINK}\n"));
+        assert_eq!(text, [none, &link, &link, none].concat());
     }
 
     #[test]

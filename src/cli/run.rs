@@ -260,6 +260,7 @@ fn presenter(settings: &Settings, stdout: &Terminal) -> (Terminal, SharedPresent
         show_url: settings.attach.show_url,
         force_qr: settings.attach.qr_stdout,
         is_terminal,
+        dashboard: settings.dashboard.enabled,
         size: size.map(|(columns, lines)| (columns.0.into(), lines.0.into())),
     };
     (output.clone(), SharedPresenter::new(Presenter::new(output, options)))

@@ -108,7 +108,7 @@ impl State {
             invitation: (known == 0 || self.invitation_revision > known).then(|| self.invitation_view(now)),
             page: fold.page.as_ref(),
             counts: fold.counts,
-            running: fold.running.as_ref().map(|running| RunningView {
+            running: fold.running.as_ref().filter(|_| !self.over).map(|running| RunningView {
                 file: &running.file.0,
                 test: running.test.as_ref().map(|test| test.0.as_str()),
             }),

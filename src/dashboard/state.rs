@@ -194,6 +194,8 @@ impl State {
         }
         if matches!(stage, AttachStage::Starting | AttachStage::Reattaching) {
             self.stages.clear();
+        }
+        if matches!(stage, AttachStage::Reattaching | AttachStage::Attached) {
             self.refusal = None;
         }
         self.stages.retain(|reached| reached.stage != stage);

@@ -66,7 +66,8 @@ function invitation({ state, words, now, copied, copy }: AttachView) {
 
 function refusal({ state, words }: AttachView) {
   const refusal = state.head?.refusal;
-  if (!refusal || state.head?.over) return nothing;
+  // With nothing to scan it asks for what cannot be done.
+  if (!refusal || state.head?.over || state.head?.problem) return nothing;
   return html`
     <div class="alert warn" role="alert" id="refusal">
       <strong>${words.refused(refusal.count)}</strong>

@@ -23,7 +23,7 @@ export function resultsView(view: ResultsView): TemplateResult {
     <section class="card" aria-labelledby="tests">
       <h2 id="tests">${words.tests}</h2>
       ${state.head ? summary(state, state.head.counts, words) : nothing}
-      ${some ? nothing : html`<p class="dim">${words.noTests}</p>`}
+      ${some ? nothing : html`<p class="dim hint">${words.noTests}</p>`}
       ${repeat(
         files,
         (file) => file.id,
@@ -46,7 +46,7 @@ function counted(counts: Counts, words: Words) {
   const kinds = ['failed', 'passed', 'skipped', 'todo'] as const;
   return kinds
     .filter((kind) => counts[kind] > 0)
-    .map((kind) => html`<span class=${kind}>${counts[kind]} ${words[kind]}</span> `);
+    .map((kind) => html`<span class="counted ${kind}">${counts[kind]} ${words[kind]}</span>`);
 }
 
 function fileView(file: File, view: ResultsView) {

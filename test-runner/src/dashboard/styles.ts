@@ -57,7 +57,7 @@ export const styles = css`
     white-space: nowrap;
   }
   .dim { color: var(--dim); font-size: 0.875rem; }
-  header, .status, main { max-width: 1360px; margin: 0 auto; }
+  header, main { max-width: 1360px; margin: 0 auto; }
   header { display: flex; align-items: center; gap: 0.75rem; padding: 1rem 1.25rem 0.75rem; }
   .chip {
     font-size: 0.8125rem;
@@ -87,6 +87,8 @@ export const styles = css`
     padding: 0.75rem 1rem;
     border-radius: 12px;
     width: calc(100% - 2.5rem);
+    max-width: calc(1360px - 2.5rem);
+    margin: 0 auto;
     overflow-wrap: anywhere;
   }
   .status strong { font-size: 1.125rem; }
@@ -128,7 +130,8 @@ export const styles = css`
   .steps .now::before { border-color: var(--busy); background: var(--busy-paper); }
   #waiting { margin-top: 0.5rem; font-variant-numeric: tabular-nums; }
   .counts { font-size: 1.125rem; }
-  .counts span, .file summary span.failed, .file summary span.passed { margin-right: 0.25rem; }
+  .counted { margin-right: 0.375rem; }
+  .hint { margin-bottom: 0.75rem; }
   .passed { color: var(--good); }
   .failed, .notRun { color: var(--bad); }
   .skipped, .todo { color: var(--dim); }

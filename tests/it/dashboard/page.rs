@@ -70,7 +70,7 @@ async fn tests_appear_as_they_finish_and_the_end_stays() {
     }
     assert!(results.contains("<b>quota</b>"), "text stays text\n{results}");
     assert!(results.contains("in the background for 21 s"), "notices are shown\n{results}");
-    assert!(screen.text("#status").await.contains("running"));
+    assert!(screen.text("#status").await.contains("Running tests"));
 
     stage.end();
     screen.until("$('#status.bad').innerText.includes('1 test failed')").await;
