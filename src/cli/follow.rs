@@ -1,5 +1,7 @@
 //! How a person follows a run: the dashboard, and the keys that may be pressed meanwhile.
 
+use std::time::Duration;
+
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 use webbrowser::{Browser, BrowserOptions};
@@ -11,6 +13,11 @@ use crate::settings::DashboardSettings;
 
 use super::keys::Keys;
 use super::present::SharedPresenter;
+
+/// How long readers of the dashboard get to hear the end: all of them are on this machine.
+const TELL_WITHIN: Duration = Duration::from_secs(1);
+/// The same for a run that was asked to end, and most of whose three seconds may be gone.
+const TELL_WHEN_STOPPED: Duration = Duration::from_millis(150);
 
 /// The dashboard of a run, where there is one, with the keys that belong to it.
 pub(super) struct Follow {
@@ -70,10 +77,10 @@ impl Follow {
     }
 
     /// Gives the terminal back, and tells whoever looks at the dashboard that this was all.
-    pub(super) async fn end(self) {
+    pub(super) async fn end(self, stopped: bool) {
         drop(self.keys);
         if let Some(dashboard) = self.dashboard {
-            dashboard.shutdown().await;
+            dashboard.shutdown(if stopped { TELL_WHEN_STOPPED } else { TELL_WITHIN }).await;
         }
     }
 }

@@ -110,7 +110,7 @@ async fn run_tests(settings: &Settings) -> Result<Exit, StartError> {
     let mut interruptible = Interruptible { signals, stop: stop.clone() };
     let result = interruptible.run(execute(plan, pages.source, events, stop)).await;
     let reported = interruptible.reported(&mut reports).await;
-    follow.end().await;
+    follow.end(interruptible.stop.signal().is_some()).await;
     Ok(exit(result, reported, &interruptible.stop))
 }
 

@@ -33,8 +33,6 @@ const MAX_STREAMS: usize = 16;
 const PACE: Duration = Duration::from_millis(50);
 /// A stream that is silent for so long says that it lives, and finds out whether its reader does.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
-/// How long readers get to hear the end.
-const SHUTDOWN_LIMIT: Duration = Duration::from_millis(500);
 
 /// The dashboard with the task that serves it. Dropping it ends both at once; [`Dashboard::shutdown`] tells its readers
 /// first.
@@ -93,11 +91,11 @@ impl Dashboard {
         Invitations(Arc::clone(&self.shared.board))
     }
 
-    /// Sends every reader what it has not seen yet and the end, closes every connection and stops listening; within
-    /// half a second.
-    pub async fn shutdown(mut self) {
+    /// Sends every reader what it has not seen yet and the end, closes every connection and stops listening. Those who
+    /// did not hear it within this time are cut.
+    pub async fn shutdown(mut self, within: Duration) {
         self.shared.shutdown.cancel();
-        if timeout(SHUTDOWN_LIMIT, &mut self.server).await.is_err() {
+        if timeout(within, &mut self.server).await.is_err() {
             tracing::debug!("a reader of the dashboard did not hear its end in time");
         }
     }

@@ -2,4 +2,5 @@
 
 mod page;
 mod screen;
+mod streams;
 mod tool;

@@ -74,7 +74,7 @@ async fn tests_appear_as_they_finish_and_the_end_stays() {
 
     stage.end();
     screen.until("$('#status.bad').innerText.includes('1 test failed')").await;
-    stage.dashboard.shutdown().await;
+    stage.dashboard.shutdown(Duration::from_secs(1)).await;
     // Were it to go on asking, it would find nobody and say so.
     screen.until("performance.now() > 0").await;
     assert!(screen.text("#status").await.starts_with("Failed"));

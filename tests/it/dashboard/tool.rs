@@ -162,14 +162,23 @@ fn only_who_has_the_address_gets_in() {
 /// `script` gives the tool a terminal of its own.
 #[cfg(target_os = "linux")]
 #[test]
-fn keys_of_a_terminal_show_the_code_again_and_are_given_back() {
+fn keys_of_a_terminal_work_and_it_is_given_back() {
     let project = project();
     let command =
         format!("stty -a > before; {} a.ait.test.ts --headless --attach-timeout 120s; stty -a > after", crate::EXE);
+    // A browser that hands on what it is to open.
+    let opened = project.path().join("opened");
+    assert!(std::process::Command::new("mkfifo").arg(&opened).status().unwrap().success());
+    let browser = project.path().join("browser");
+    fs_err::write(&browser, format!("#!/bin/sh\necho \"$1\" > {}\n", opened.display())).unwrap();
+    fs_err::set_permissions(&browser, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let (send, address) = std::sync::mpsc::channel();
+    std::thread::spawn(move || send.send(fs_err::read_to_string(opened)));
     let mut child = std::process::Command::new("script")
         .args(["-qfec", &command, "/dev/null"])
         .current_dir(project.path())
         .env("DEVTOOLS_TEST_TUNNEL", "none")
+        .env("BROWSER", &browser)
         .env_remove("CI")
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
@@ -193,6 +202,9 @@ fn keys_of_a_terminal_show_the_code_again_and_are_given_back() {
     until("scan the QR code");
     keys.write_all(b"c").unwrap();
     until("it is accepted for");
+    keys.write_all(b"o").unwrap();
+    let address = address.recv_timeout(Duration::from_secs(20)).expect("a browser was started").unwrap();
+    assert!(address.starts_with("http://127.0.0.1:"), "{address}");
     // Ctrl-C is still the terminal's.
     keys.write_all(b"\x03").unwrap();
     drop(until("INTERRUPTED"));
