@@ -15,6 +15,7 @@ mod relay;
 mod same_results;
 mod secret;
 mod signals;
+mod survival;
 mod tunnel;
 mod vitest_micro;
 mod webkit;

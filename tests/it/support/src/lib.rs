@@ -5,6 +5,7 @@
 //! - [`phone`]: a second Chrome that plays the phone
 //! - [`cloudflared`]: a tunnel from this machine to itself, which can misbehave
 //! - [`meddler`]: a debugging socket that speaks like a Chrome of the future
+//! - [`wire`]: a way to the relay that can be cut
 //! - [`case`]: a folder of `fixtures/cases` as a test
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used)]
@@ -16,6 +17,7 @@ pub mod phone;
 pub mod procs;
 pub mod server;
 pub mod tool;
+pub mod wire;
 
 use std::path::PathBuf;
 

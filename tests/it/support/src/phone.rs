@@ -7,7 +7,11 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::thread::JoinHandle;
 
 use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio_tungstenite::tungstenite::Message;
+
+use futures_util::{SinkExt, StreamExt};
 
 /// Names a Chrome goes by, the small headless one first.
 const NAMES: [&str; 5] =
@@ -74,6 +78,52 @@ impl Phone {
         &self.endpoint
     }
 
+    /// Sends a signal to all of it, as when its system suspends it.
+    pub fn signal(&self, signal: Signal) {
+        kill_process_group(self.group(), signal).expect("the second Chrome runs");
+    }
+
+    /// Opens another tab.
+    pub fn open_tab(&self, url: &str) {
+        self.call(None, "Target.createTarget", json!({ "url": url }));
+    }
+
+    /// Evaluates an expression in its first page, as if the person had tapped there.
+    pub fn tap(&self, expression: &str) -> Value {
+        let targets = self.call(None, "Target.getTargets", json!({}));
+        let targets = targets["targetInfos"].as_array().expect("a list");
+        let page = targets.iter().find(|info| info["type"] == "page").expect("a page")["targetId"]
+            .as_str()
+            .expect("an id")
+            .to_owned();
+        let params = json!({ "expression": expression, "userGesture": true, "returnByValue": true });
+        self.call(Some(&page), "Runtime.evaluate", params)["result"]["value"].clone()
+    }
+
+    /// One command to the browser or to a page, over a connection of its own.
+    fn call(&self, page: Option<&str>, method: &str, params: Value) -> Value {
+        let host = self.endpoint.split('/').nth(2).unwrap_or_default();
+        let endpoint = page.map_or(self.endpoint.clone(), |page| format!("ws://{host}/devtools/page/{page}"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (mut socket, _) = tokio_tungstenite::connect_async(endpoint).await.expect("the second Chrome listens");
+            let command = json!({ "id": 1, "method": method, "params": params });
+            socket.send(Message::text(command.to_string())).await.unwrap();
+            while let Some(Ok(message)) = socket.next().await {
+                let reply: Value = serde_json::from_str(message.to_text().unwrap_or_default()).unwrap_or_default();
+                if reply["id"] == 1 {
+                    assert!(reply.get("error").is_none(), "{method}: {reply}");
+                    return reply["result"].clone();
+                }
+            }
+            panic!("{method} was not answered");
+        })
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap()
+    }
+
     /// The port it can be debugged on.
     pub fn port(&self) -> u16 {
         let address = self.endpoint.split('/').nth(2).unwrap_or_default();
@@ -83,8 +133,7 @@ impl Phone {
 
 impl Drop for Phone {
     fn drop(&mut self) {
-        let group = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        let _ = kill_process_group(group, Signal::KILL);
+        let _ = kill_process_group(self.group(), Signal::KILL);
         drop(self.child.wait());
         if let Some(drain) = self.drain.take() {
             drop(drain.join());

@@ -1,0 +1,232 @@
+//! What phones do in the middle of a run: each costs at most the test that was running, and the report names the cause
+//! once. The built tool, a Chrome as the phone, and a way between them that fails.
+
+use std::time::Duration;
+
+use devtools_test::secret::Secret;
+use devtools_test::totp::{Totp, UnixSeconds};
+use serde_json::Value;
+use support::phone::Phone;
+use support::tool::{Outcome, Running};
+use support::wire::Wire;
+
+use crate::attach_clock::link;
+use crate::tool;
+
+const SECRET: &str = "00112233445566778899aabbccddeeff";
+
+/// A run on a phone, from the first word of its tests on.
+struct Trip {
+    running: Running,
+    phone: Phone,
+    wire: Wire,
+    _project: tempfile::TempDir,
+}
+
+impl Trip {
+    /// Runs these files. A console line of a test that begins with `at ` is a place that [`Self::reach`] waits for.
+    fn start(files: &[&str], args: &[&str]) -> Self {
+        Self::on(files, args, None)
+    }
+
+    fn on(files: &[&str], args: &[&str], idle_limit: Option<Duration>) -> Self {
+        Self::go(files, args, idle_limit, str::to_owned)
+    }
+
+    /// The phone opens another link than the one it is shown.
+    fn go(files: &[&str], args: &[&str], idle_limit: Option<Duration>, other: impl FnOnce(&str) -> String) -> Self {
+        let project = tempfile::tempdir().unwrap();
+        for (index, text) in files.iter().enumerate() {
+            let text = format!("import {{ expect, it, afterAll }} from 'vitest';\n{HELP}{text}");
+            fs_err::write(project.path().join(format!("{index}.ait.test.ts")), text).unwrap();
+        }
+        let mut running = tool(project.path())
+            .args(["--show-url", "--reporter", "json", "--attach-timeout", "60s"])
+            .args(args)
+            .env("AIT_DEBUG_TOTP_SECRET", SECRET)
+            .start();
+        let link = running.wait_for("the attach link", link);
+        let wire = Wire::to(&link, idle_limit);
+        let phone = Phone::open(&wire.link(&other(&link)));
+        Self { running, phone, wire, _project: project }
+    }
+
+    /// Waits until a test says that it is there.
+    fn reach(&mut self, place: &str) {
+        let wanted = format!("at {place}");
+        self.running.wait_for(&wanted, |line| line.contains(&wanted).then_some(()));
+    }
+
+    fn end(self) -> Report {
+        self.end_with_wire().1
+    }
+
+    fn end_with_wire(self) -> (Wire, Report) {
+        let outcome = self.running.wait();
+        drop(self.phone);
+        assert_eq!(outcome.left_behind, [], "{}", outcome.transcript());
+        let events = outcome.events();
+        (self.wire, Report { outcome, events })
+    }
+}
+
+/// What every file begins with.
+const HELP: &str = "const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));\n";
+
+/// What the run said.
+struct Report {
+    outcome: Outcome,
+    events: Vec<Value>,
+}
+
+impl Report {
+    fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.events.iter().filter(move |event| event["type"] == kind)
+    }
+
+    /// State and title of each test, in the order of their ends.
+    fn tests(&self) -> Vec<String> {
+        let of = |event: &Value| format!("{} {}", event["state"].as_str().unwrap(), event["path"][0].as_str().unwrap());
+        self.of("testFinished").map(of).collect()
+    }
+
+    /// Causes for which pages were lost.
+    fn losses(&self) -> Vec<&str> {
+        self.of("pageLost").map(|event| event["cause"].as_str().unwrap()).collect()
+    }
+
+    /// Everything that was lost or noticed, in words.
+    fn words(&self) -> Vec<&str> {
+        let said = self.events.iter().filter(|event| event["type"] == "pageLost" || event["type"] == "notice");
+        said.map(|event| event["message"].as_str().unwrap()).collect()
+    }
+
+    #[track_caller]
+    fn expect(&self, tests: &[&str], losses: &[&str]) -> &Self {
+        let transcript = self.outcome.transcript();
+        assert_eq!(self.tests(), tests, "{transcript}");
+        assert_eq!(self.losses(), losses, "{transcript}");
+        let failed = tests.iter().any(|test| test.starts_with("failed"));
+        assert_eq!(self.outcome.code, Some(i32::from(failed)), "{transcript}");
+        self
+    }
+}
+
+const NEXT: &str = "it('next file', () => { expect(document.body).not.toBeNull(); });\n";
+
+#[test]
+fn a_reload_costs_the_test_that_was_running() {
+    let reloads = "it('before', () => {});\n\
+        it('reloads', async () => { location.reload(); await pause(60_000); }, 0);\n\
+        it('after', () => {});\n";
+    let trip = Trip::start(&[reloads, NEXT], &[]);
+    trip.end().expect(&["passed before", "failed reloads", "passed after", "passed next file"], &["reloaded"]);
+}
+
+#[test]
+fn a_navigation_inside_the_document_costs_nothing() {
+    let moves = "it('moves', async () => { history.pushState(null, '', '/elsewhere?a=1#b'); await pause(50);\n\
+            history.replaceState(null, '', '#c'); location.hash = 'd'; await pause(50); history.back(); await pause(50); });\n\
+        it('after', () => { expect(location.pathname).toBe('/elsewhere'); });\n";
+    let trip = Trip::start(&[moves, NEXT], &[]);
+    trip.end().expect(&["passed moves", "passed after", "passed next file"], &[]);
+}
+
+/// O-05
+#[test]
+fn a_connection_that_is_cut_between_files_and_in_tests_costs_nothing() {
+    let mid = "it('mid', async () => { console.log('at mid'); await pause(1500); console.log('one'); await pause(500); });\n\
+        it('after', () => {});\n";
+    let edge = "it('edge', () => {});\nafterAll(async () => { console.log('at edge'); await pause(1000); });\n";
+    let mut trip = Trip::start(&[mid, edge, NEXT], &[]);
+    trip.reach("mid");
+    trip.wire.cut();
+    trip.reach("edge");
+    trip.wire.cut();
+    let report = trip.end();
+    report.expect(&["passed mid", "passed after", "passed edge", "passed next file"], &[]);
+    let lines = report.of("console").filter(|event| event["text"] == "one").count();
+    assert_eq!(lines, 1, "nothing is said twice\n{}", report.outcome.transcript());
+}
+
+/// The relay sees the old connection end when the new one has long been in use.
+#[test]
+fn an_old_connection_that_ends_late_takes_nothing_with_it() {
+    let mid = "it('mid', async () => { console.log('at mid'); await pause(1500); });\n\
+        it('later', async () => { console.log('at later'); await pause(500); });\n";
+    let mut trip = Trip::start(&[mid, NEXT], &[]);
+    trip.reach("mid");
+    trip.wire.strand();
+    trip.reach("later");
+    trip.wire.release();
+    trip.end().expect(&["passed mid", "passed later", "passed next file"], &[]);
+}
+
+/// O-06: what stands between forgets what is silent for seven seconds; the page says nothing for longer than that.
+#[test]
+fn a_way_that_forgets_silent_connections_is_kept_awake() {
+    let silent = "it('silent', async () => { console.log('at silent'); await pause(9000); });\n\
+        it('busy', () => { const end = Date.now() + 10_000; while (Date.now() < end); });\n";
+    let mut trip = Trip::on(&[silent, NEXT], &["--test-timeout", "20s"], Some(Duration::from_secs(7)));
+    trip.reach("silent");
+    let before = trip.wire.carried();
+    let (wire, report) = trip.end_with_wire();
+    report.expect(&["passed silent", "passed busy", "passed next file"], &[]);
+    assert_eq!(wire.carried(), before, "no connection was lost\n{}", report.outcome.transcript());
+}
+
+/// The page that comes back is often the very document that was left.
+#[test]
+fn a_page_that_is_left_and_comes_back_costs_the_test_that_was_running_at_most() {
+    let leaves = "it('before', () => {});\n\
+        it('leaves', async () => { const back = '<script>onpageshow = () => setTimeout(() => history.back(), 300)</script>';\n\
+            location.href = URL.createObjectURL(new Blob([back], { type: 'text/html' })); await pause(60_000); }, 0);\n\
+        it('after', () => {});\n";
+    let trip = Trip::start(&[leaves, NEXT], &[]);
+    let report = trip.end();
+    report.expect(&["passed before", "failed leaves", "passed after", "passed next file"], &["navigated"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_phone_that_is_suspended_goes_on_when_it_wakes() {
+    let sleeps = "it('sleeps', async () => { console.log('at sleeps'); for (let i = 0; i < 30; i++) await pause(100); });\n\
+        it('after', () => {});\n";
+    let mut trip = Trip::start(&[sleeps, NEXT], &["--silence-timeout", "40s", "--test-timeout", "40s"]);
+    trip.reach("sleeps");
+    trip.phone.signal(rustix::process::Signal::STOP);
+    std::thread::sleep(Duration::from_secs(20));
+    trip.phone.signal(rustix::process::Signal::CONT);
+    let report = trip.end();
+    report.expect(&["passed sleeps", "passed after", "passed next file"], &[]);
+    let told = report.words().into_iter().filter(|words| words.contains("does not answer")).count();
+    assert_eq!(told, 1, "{}", report.outcome.transcript());
+}
+
+/// The code is in its last seconds when the page attaches; its ticket and its cookie outlive it.
+#[test]
+fn a_code_that_ends_during_the_run_ends_nothing() {
+    let totp = Totp::new(&Secret::from_hex(SECRET).unwrap());
+    // Six steps back is as old as a code may be. Enough of the step is left to attach.
+    let oldest = loop {
+        let now = UnixSeconds::now().0;
+        if (5..20).contains(&(30 - now % 30)) {
+            break now - 6 * 30;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let code = totp.code(UnixSeconds(oldest));
+    let waits = "it('waits', async () => { console.log('at waits'); await pause(25_000); }, 60_000);\n";
+    let reloads =
+        "it('reloads', async () => { location.reload(); await pause(60_000); }, 0);\nit('after', () => {});\n";
+    let mut trip = Trip::go(&[waits, reloads], &[], None, |link| {
+        let (before, _) = link.split_once("at=").unwrap();
+        format!("{before}at={}", code.expose())
+    });
+    trip.reach("waits");
+    while totp.accepts(code.expose(), UnixSeconds::now()) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    trip.wire.cut();
+    trip.end().expect(&["passed waits", "failed reloads", "passed after"], &["reloaded"]);
+}
