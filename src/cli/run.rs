@@ -2,21 +2,16 @@
 
 use std::future::Future;
 use std::io::IsTerminal;
-use std::path::Path;
 use std::time::Duration;
 
-use camino::{Utf8Path, Utf8PathBuf};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::bundle::{BundleError, BundleOptions, Discovery, discover};
 use crate::dashboard::DashboardError;
 use crate::event::{Events, RunResult};
 use crate::exit::Exit;
-use crate::report::{
-    Artifacts, Fold, Json, Pretty, PrettyOptions, ReportError, ReportFolder, Reporter, Terminal, report,
-};
-use crate::run::{Plan, Signal, Stop, execute};
+use crate::report::{Fold, ReportError, Terminal, report, reporters};
+use crate::run::{Plan, PlanError, Signal, Stop, execute};
 use crate::session::{self, SessionError};
 use crate::settings::{Given, ReporterKind, Settings, SettingsError, Surroundings, load};
 
@@ -37,7 +32,7 @@ enum StartError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     #[error(transparent)]
-    Bundle(#[from] BundleError),
+    Plan(#[from] PlanError),
     #[error(transparent)]
     Session(#[from] SessionError),
     #[error(transparent)]
@@ -46,8 +41,6 @@ enum StartError {
     Log(#[from] LogError),
     #[error(transparent)]
     Dashboard(#[from] DashboardError),
-    #[error("the path {} is not Unicode; tests in it cannot be named", .0.display())]
-    NotUnicode(std::path::PathBuf),
     #[error("the operating system refused what a run needs: {0}")]
     System(#[from] std::io::Error),
 }
@@ -90,17 +83,15 @@ fn start(flags: Given) -> Result<Exit, StartError> {
 const WORKERS: usize = 2;
 
 async fn run_tests(settings: &Settings) -> Result<Exit, StartError> {
-    let root = utf8(&settings.project_root)?;
-    let found =
-        discover(root, utf8(&settings.selection.base)?, &settings.selection.patterns, settings.selection.manual)?;
+    let mut plan = Plan::of(settings)?;
     let stdout = Terminal::stdout(settings.look.progress);
-    let mut reporters = reporters(settings, &stdout)?;
+    let mut reporters = reporters(settings, Some(&stdout))?;
     let follow = Follow::start(&settings.dashboard).await?;
     reporters.splice(0..0, follow.reporter());
     let (output, terminal) = presenter(settings, &stdout);
     let presenter = Everywhere { terminal: terminal.clone(), dashboard: follow.invitations() };
     let pages = session::pages(settings, Box::new(presenter))?;
-    let plan = plan(settings, root, found, pages.warnings);
+    plan.warnings.splice(0..0, pages.warnings);
 
     let signals = Signals::listen()?;
     let follow = follow.announce(&settings.dashboard, output, terminal);
@@ -170,80 +161,6 @@ async fn until_stopped<R>(
     tokio::select! {
         result = timeout(STOP_WITHIN, run) => result.ok(),
         _ = next_signal() => None,
-    }
-}
-
-fn utf8(path: &Path) -> Result<&Utf8Path, StartError> {
-    Utf8Path::from_path(path).ok_or_else(|| StartError::NotUnicode(path.to_path_buf()))
-}
-
-fn plan(settings: &Settings, root: &Utf8Path, found: Discovery, mut warnings: Vec<String>) -> Plan {
-    warnings.extend(found.unmatched.iter().map(|pattern| format!("no test file matches {pattern}")));
-    if found.manual_left_out > 0 && found.files.is_empty() {
-        let left_out = found.manual_left_out;
-        warnings.push(format!("files that need a person were left out ({left_out}); --manual runs them"));
-    }
-    let mut globals = settings.globals.clone();
-    if let Some(cell) = &settings.cell {
-        let cell = serde_json::json!({ "sdkLine": cell.sdk_line, "platform": cell.platform });
-        globals.retain(|(key, _)| key != CELL_GLOBAL);
-        globals.insert(0, (CELL_GLOBAL.into(), cell));
-    }
-    let selection = &settings.selection;
-    Plan {
-        files: found.files,
-        bundle: BundleOptions {
-            root: Utf8PathBuf::from(root),
-            sdk_packages: settings.sdk_packages.clone(),
-            target: settings.bundle_targets.value.clone(),
-            jobs: std::thread::available_parallelism().map_or(1, usize::from).min(MAX_BUNDLE_JOBS),
-        },
-        cell: settings.cell_or_default(),
-        target: settings.target.kind,
-        globals,
-        limits: settings.limits,
-        name_pattern: selection.name_pattern.as_ref().map(|pattern| pattern.value.clone()),
-        allow_only: selection.allow_only,
-        bail: selection.bail,
-        pass_with_no_tests: selection.pass_with_no_tests,
-        warnings,
-    }
-}
-
-/// What tests read their cell from.
-const CELL_GLOBAL: &str = "__AIT_CELL__";
-/// Files are run one after the other: more bundles at a time than this are never ahead of them for long.
-const MAX_BUNDLE_JOBS: usize = 4;
-
-/// The reporters, the one on stdout last. Whatever they write to is opened here, so that what cannot be written is
-/// known before the run.
-fn reporters(settings: &Settings, stdout: &Terminal) -> Result<Vec<Box<dyn Reporter>>, ReportError> {
-    let mut all: Vec<Box<dyn Reporter>> = Vec::new();
-    if let Some(dir) = &settings.report.dir {
-        all.push(Box::new(Artifacts::new(ReportFolder::prepare(dir.value.clone())?)));
-    }
-    let (files, on_stdout): (Vec<_>, Vec<_>) = settings.report.reporters.iter().partition(|c| c.file.is_some());
-    for choice in files.into_iter().chain(on_stdout) {
-        all.push(match (choice.kind, &choice.file) {
-            (ReporterKind::Json, Some(file)) => Box::new(Json::to_file(file.clone())?),
-            (ReporterKind::Json, None) => Box::new(Json::to_terminal(stdout.clone())),
-            (ReporterKind::Pretty, Some(file)) => {
-                Box::new(Pretty::new(Terminal::to_file(file)?, pretty_options(settings, false)))
-            }
-            (ReporterKind::Pretty, None) => {
-                Box::new(Pretty::new(stdout.clone(), pretty_options(settings, settings.look.color)))
-            }
-        });
-    }
-    Ok(all)
-}
-
-fn pretty_options(settings: &Settings, color: bool) -> PrettyOptions {
-    PrettyOptions {
-        color,
-        project_root: settings.project_root.value.clone(),
-        cwd: settings.cwd.clone(),
-        report_dir: settings.report.dir.as_ref().map(|dir| dir.value.clone()),
     }
 }
 

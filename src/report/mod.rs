@@ -4,6 +4,7 @@
 //! is in one [`Fold`], so that no two outputs can disagree.
 //!
 //! - `reporter`: the trait, and the loop that feeds all reporters of a run.
+//! - `assemble`: the reporters that the settings ask for.
 //! - `fold`: what the events add up to.
 //! - `pretty`: for people.
 //! - `json`: every event as one line of JSON.
@@ -13,6 +14,7 @@
 //! - `text`: makes what came from a page harmless and visible.
 
 mod artifacts;
+mod assemble;
 mod capture;
 mod error;
 mod fold;
@@ -27,6 +29,7 @@ mod text;
 mod testing;
 
 pub use artifacts::Artifacts;
+pub use assemble::reporters;
 pub use error::ReportError;
 pub use fold::{FileFold, FileVerdict, Fold, OutsideError, Running, TestFold};
 pub use folder::ReportFolder;

@@ -27,5 +27,5 @@ mod verdict;
 mod watch;
 
 pub use execute::execute;
-pub use plan::{Limits, Plan};
+pub use plan::{Limits, Plan, PlanError};
 pub use stop::{Signal, Stop};

@@ -1,13 +1,16 @@
 //! What to run, and within which limits.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use crate::bundle::{BundleOptions, TestFile};
+use crate::bundle::{BundleError, BundleOptions, TestFile, discover};
 use crate::event::TargetKind;
 use crate::ident::{Cell, FileId};
 pub use crate::settings::Limits;
+use crate::settings::Settings;
 use crate::wire::RunRequest;
 
 /// Everything [`super::execute`] needs to know.
@@ -37,7 +40,63 @@ pub struct Plan {
     pub warnings: Vec<String>,
 }
 
+/// Why no plan can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The files cannot be found.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// Tests are named after their path.
+    #[error("the path {} is not Unicode; tests in it cannot be named", .0.display())]
+    NotUnicode(PathBuf),
+}
+
+/// What tests read their cell from.
+const CELL_GLOBAL: &str = "__AIT_CELL__";
+/// Files are run one after the other: more bundles at a time than this are never ahead of them for long.
+const MAX_BUNDLE_JOBS: usize = 4;
+
 impl Plan {
+    /// Finds the files that the settings select, and puts together what running them takes.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    pub fn of(settings: &Settings) -> Result<Self, PlanError> {
+        let selection = &settings.selection;
+        let root = utf8(&settings.project_root.value)?;
+        let found = discover(root, utf8(&selection.base)?, &selection.patterns, selection.manual)?;
+        let mut warnings: Vec<String> =
+            found.unmatched.iter().map(|pattern| format!("no test file matches {pattern}")).collect();
+        if found.manual_left_out > 0 && found.files.is_empty() {
+            let left_out = found.manual_left_out;
+            warnings.push(format!("files that need a person were left out ({left_out}); --manual runs them"));
+        }
+        let mut globals = settings.globals.clone();
+        if let Some(cell) = &settings.cell {
+            let cell = serde_json::json!({ "sdkLine": cell.sdk_line, "platform": cell.platform });
+            globals.retain(|(key, _)| key != CELL_GLOBAL);
+            globals.insert(0, (CELL_GLOBAL.into(), cell));
+        }
+        Ok(Self {
+            files: found.files,
+            bundle: BundleOptions {
+                root: Utf8PathBuf::from(root),
+                sdk_packages: settings.sdk_packages.clone(),
+                target: settings.bundle_targets.value.clone(),
+                jobs: std::thread::available_parallelism().map_or(1, usize::from).min(MAX_BUNDLE_JOBS),
+            },
+            cell: settings.cell_or_default(),
+            target: settings.target.kind,
+            globals,
+            limits: settings.limits,
+            name_pattern: selection.name_pattern.as_ref().map(|pattern| pattern.value.clone()),
+            allow_only: selection.allow_only,
+            bail: selection.bail,
+            pass_with_no_tests: selection.pass_with_no_tests,
+            warnings,
+        })
+    }
+
     pub(super) fn request(&self, run: u32, file: &FileId, skip_before: u32) -> RunRequest {
         RunRequest {
             run,
@@ -49,6 +108,10 @@ impl Plan {
             skip_before,
         }
     }
+}
+
+fn utf8(path: &Path) -> Result<&Utf8Path, PlanError> {
+    Utf8Path::from_path(path).ok_or_else(|| PlanError::NotUnicode(path.to_path_buf()))
 }
 
 fn millis(duration: Duration) -> u64 {

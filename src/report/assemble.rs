@@ -1,0 +1,46 @@
+//! The reporters that the settings ask for.
+
+use super::artifacts::Artifacts;
+use super::error::ReportError;
+use super::folder::ReportFolder;
+use super::json::Json;
+use super::pretty::{Pretty, PrettyOptions};
+use super::reporter::Reporter;
+use super::terminal::Terminal;
+use crate::settings::{ReporterKind, Settings};
+
+/// The reporters, the one on stdout last; without `stdout` those that write to files alone. Whatever they write to is
+/// opened here, so that what cannot be written is known before the run.
+///
+/// # Errors
+/// A file or the report folder cannot be written.
+pub fn reporters(settings: &Settings, stdout: Option<&Terminal>) -> Result<Vec<Box<dyn Reporter>>, ReportError> {
+    let mut all: Vec<Box<dyn Reporter>> = Vec::new();
+    if let Some(dir) = &settings.report.dir {
+        all.push(Box::new(Artifacts::new(ReportFolder::prepare(dir.value.clone())?)));
+    }
+    let (files, on_stdout): (Vec<_>, Vec<_>) = settings.report.reporters.iter().partition(|c| c.file.is_some());
+    for choice in files.into_iter().chain(on_stdout) {
+        match (choice.kind, &choice.file, stdout) {
+            (ReporterKind::Json, Some(file), _) => all.push(Box::new(Json::to_file(file.clone())?)),
+            (ReporterKind::Json, None, Some(stdout)) => all.push(Box::new(Json::to_terminal(stdout.clone()))),
+            (ReporterKind::Pretty, Some(file), _) => {
+                all.push(Box::new(Pretty::new(Terminal::to_file(file)?, pretty_options(settings, false))));
+            }
+            (ReporterKind::Pretty, None, Some(stdout)) => {
+                all.push(Box::new(Pretty::new(stdout.clone(), pretty_options(settings, settings.look.color))));
+            }
+            (_, None, None) => {}
+        }
+    }
+    Ok(all)
+}
+
+fn pretty_options(settings: &Settings, color: bool) -> PrettyOptions {
+    PrettyOptions {
+        color,
+        project_root: settings.project_root.value.clone(),
+        cwd: settings.cwd.clone(),
+        report_dir: settings.report.dir.as_ref().map(|dir| dir.value.clone()),
+    }
+}
