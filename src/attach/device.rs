@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::link::{LinkKind, link};
 use super::present::{AttachPresenter, Invitation, Visitor, Waiting};
@@ -15,7 +16,7 @@ use crate::cdp::page::{Abilities, BoxFuture, Page, PageSource, PageUnavailable};
 use crate::cdp::runtime::{self, EvaluateError, EvaluateOptions};
 use crate::cdp::{CdpError, Client, CloseReason};
 use crate::event::{AttachStage, EventKind, Events, LossCause, NoticeLevel, PageInfo};
-use crate::relay::{Relay, RelayOptions, RelayStatus, Target, TargetState};
+use crate::relay::{App, AppAddress, Relay, RelayOptions, RelayStatus, Target, TargetState};
 use crate::secret::{Hidden, Secret};
 use crate::totp::{Totp, UnixSeconds};
 use crate::tunnel::{Proof, PublicAddress, Tunnel, TunnelOptions, TunnelState};
@@ -43,6 +44,8 @@ pub struct DeviceOptions {
     pub agent: &'static str,
     /// Which link leads to the page.
     pub link: LinkKind,
+    /// The app that a hosted link opens; without it a page of ours.
+    pub app: Option<AppAddress>,
     /// How the page reaches the relay.
     pub reach: Reach,
     /// How long to wait for a page; `None` is as long as it takes.
@@ -80,6 +83,7 @@ struct Open {
     relay: Relay,
     tunnel: Option<Tunnel>,
     way: watch::Receiver<TunnelState>,
+    _notices: Option<AbortOnDropHandle<()>>,
 }
 
 /// The page in use.
@@ -110,7 +114,14 @@ impl DevicePages {
         }
         tell(events, AttachStage::Starting, "Starting the relay.").await;
         let Reach { listen, tunnel, about } = self.options.reach.clone();
-        let options = RelayOptions { secret: self.options.secret.clone(), agent: self.options.agent, listen };
+        let (app, notices) = match self.options.app.clone() {
+            Some(address) => {
+                let (sender, notices) = mpsc::unbounded_channel();
+                (Some(App { address, notices: sender }), Some(hand_on(notices, events.clone())))
+            }
+            None => (None, None),
+        };
+        let options = RelayOptions { secret: self.options.secret.clone(), agent: self.options.agent, listen, app };
         let relay = Relay::start(options).await?;
         if let Some(about) = about {
             events.emit_global(EventKind::Notice { level: NoticeLevel::Info, message: about }).await;
@@ -123,7 +134,7 @@ impl DevicePages {
             Some(tunnel) => tunnel.state(),
             None => watch::channel(TunnelState::Up(PublicAddress::of(relay.address())?)).1,
         };
-        self.open = Some(Open { relay, tunnel, way });
+        self.open = Some(Open { relay, tunnel, way, _notices: notices });
         Ok(())
     }
 
@@ -282,6 +293,15 @@ impl DevicePages {
     }
 }
 
+/// Tells the person what the relay says about the app.
+fn hand_on(mut notices: mpsc::UnboundedReceiver<String>, events: Events) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        while let Some(message) = notices.recv().await {
+            events.emit_global(EventKind::Notice { level: NoticeLevel::Warning, message }).await;
+        }
+    }))
+}
+
 /// Has the page load its first address again. Whether it took the command.
 async fn send_home(target: &Target, events: &Events) -> bool {
     tell(events, AttachStage::Reattaching, "Loading the page again.").await;
@@ -318,7 +338,7 @@ impl PageSource for DevicePages {
     fn close<'a>(&'a mut self) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             self.current = None;
-            if let Some(Open { relay, tunnel, .. }) = self.open.take() {
+            if let Some(Open { relay, tunnel, _notices, .. }) = self.open.take() {
                 // Pages are told through the tunnel, so it goes last.
                 relay.shutdown().await;
                 if let Some(tunnel) = tunnel {

@@ -143,6 +143,9 @@ struct PlaceArgs {
     /// The link that opens the page in its host app, to be completed with our address and shown as QR code
     #[arg(long, value_name = "URL", help_heading = "How a device attaches")]
     scheme_url: Option<String>,
+    /// The app's own server, such as http://localhost:5173: the QR code opens the app, and we put our script into it
+    #[arg(long, value_name = "URL", help_heading = "How a device attaches")]
+    app_url: Option<String>,
     /// How the phone reaches us: cloudflared, lan, none, or an https address that leads to us
     /// [default: cloudflared where it is found, else none; env: DEVTOOLS_TEST_TUNNEL, CLOUDFLARED_BIN]
     #[arg(long, alias = "public-url", value_name = "HOW", help_heading = "How a device attaches")]
@@ -310,6 +313,7 @@ impl From<RunArgs> for Given {
             cdp_endpoint: place.cdp_endpoint,
             page_url: place.page_url,
             scheme_url: place.scheme_url,
+            app_url: place.app_url,
             tunnel: place.tunnel,
             host: place.host,
             relay_port: place.relay_port,

@@ -130,7 +130,8 @@ impl Gate {
         Ok(ticket)
     }
 
-    fn knows_page(&self, given: &Credentials) -> bool {
+    /// The hosted page's ticket was shown.
+    pub(super) fn knows_page(&self, given: &Credentials) -> bool {
         given.page_ticket.as_ref().is_some_and(|shown| same(&self.page_ticket, shown))
     }
 

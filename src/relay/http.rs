@@ -5,15 +5,16 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State, WebSocketUpgrade};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use url::form_urlencoded;
 
 use super::gate::Credentials;
 use super::hub::{Admitted, Hub};
 use super::leg::{self, MAX_MESSAGE, close};
+use super::proxy::{AppProxy, forward};
 use super::registry::TargetId;
-use super::route::{Call, Route, parse};
+use super::route::{Route, is_reserved, parse};
 use crate::secret::{Hidden, same};
 
 /// Subprotocol of our agent.
@@ -22,6 +23,8 @@ const PROTOCOL: &str = "ait.agent";
 const TICKET_PROTOCOL: &str = "ait.ticket.";
 /// Body and reason of a refusal; apps in the field know it.
 const REJECTED: &str = "totp-rejected";
+/// By which a browser, and no page, says where a request comes from.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Longest version report that is kept.
 const MAX_VERSION: usize = 64;
 
@@ -32,12 +35,17 @@ const EXPIRED_PAGE: &str = include_str!("expired.html");
 
 /// Answers one request.
 pub(super) async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Response {
+    let Some(call) = parse(request.uri().path()) else {
+        return match &hub.app {
+            Some(app) if !is_reserved(request.uri().path()) => of_the_app(&hub, app, request).await,
+            _ => empty(StatusCode::NOT_FOUND),
+        };
+    };
     let (mut parts, _) = request.into_parts();
-    let Some(call) = parse(parts.uri.path()) else { return empty(StatusCode::NOT_FOUND) };
     if !matches!(parts.method, Method::GET | Method::HEAD) {
         return empty(StatusCode::NOT_FOUND);
     }
-    let given = credentials(&hub, &parts, &call);
+    let given = credentials(&hub, &parts, call.code.clone());
     match call.route {
         Route::Target(id) => match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
             Ok(upgrade) => socket(&hub, upgrade, id, given),
@@ -60,6 +68,17 @@ pub(super) async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Res
         }
         Route::Echo(_) => empty(StatusCode::NOT_FOUND),
     }
+}
+
+/// The app itself, for whoever came in by `attach`.
+async fn of_the_app(hub: &Arc<Hub>, app: &AppProxy, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    // Only the cookie counts: an `at` in an address of the app is the app's own.
+    let given = credentials(hub, &parts, None);
+    if !hub.knows_page(&given) {
+        return expired(&parts);
+    }
+    forward(hub, app, Request::from_parts(parts, body)).await
 }
 
 fn socket(hub: &Arc<Hub>, upgrade: WebSocketUpgrade, id: TargetId, given: Credentials) -> Response {
@@ -92,20 +111,12 @@ fn socket(hub: &Arc<Hub>, upgrade: WebSocketUpgrade, id: TargetId, given: Creden
 
 fn attach_page(hub: &Hub, parts: &Parts, given: &Credentials) -> Response {
     if hub.check(given).is_err() {
-        let wants_page =
-            header_text(&parts.headers, &header::ACCEPT).is_some_and(|accept| accept.contains("text/html"));
-        if !wants_page {
-            return rejected();
-        }
-        return answer(StatusCode::UNAUTHORIZED, "text/html; charset=utf-8", Body::from(EXPIRED_PAGE));
+        return expired(parts);
     }
-    // With a code the page works where cookies do not; a page that loads again has only its cookie.
-    let agent = match &given.code {
-        Some(code) if given.page_ticket.is_none() => format!("/at/{}/target.js", code.expose()),
-        _ => "/target.js".to_owned(),
+    let mut response = match &hub.app {
+        Some(app) => see_other(&app.address.landing()),
+        None => hosted_page(given),
     };
-    let page = ATTACH_PAGE.replace("{agent}", &agent);
-    let mut response = answer(StatusCode::OK, "text/html; charset=utf-8", Body::from(page));
     let tls = if hub.public().tls { "; Secure" } else { "" };
     let ticket = hub.page_ticket();
     let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Lax{tls}", hub.cookie, ticket.expose());
@@ -115,23 +126,56 @@ fn attach_page(hub: &Hub, parts: &Parts, given: &Credentials) -> Response {
     response
 }
 
-fn credentials(hub: &Hub, parts: &Parts, call: &Call) -> Credentials {
-    let code = call.code.clone().or_else(|| query(parts, "at").map(Hidden::new));
+fn see_other(location: &str) -> Response {
+    let mut response = empty(StatusCode::SEE_OTHER);
+    if let Ok(location) = HeaderValue::from_str(location) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+fn hosted_page(given: &Credentials) -> Response {
+    // With a code the page works where cookies do not; a page that loads again has only its cookie.
+    let agent = match &given.code {
+        Some(code) if given.page_ticket.is_none() => format!("/at/{}/target.js", code.expose()),
+        _ => "/target.js".to_owned(),
+    };
+    answer(StatusCode::OK, "text/html; charset=utf-8", Body::from(ATTACH_PAGE.replace("{agent}", &agent)))
+}
+
+/// A person is told to scan again, a program that it may not.
+fn expired(parts: &Parts) -> Response {
+    let wants_page = header_text(&parts.headers, &header::ACCEPT).is_some_and(|accept| accept.contains("text/html"));
+    if !wants_page {
+        return rejected();
+    }
+    answer(StatusCode::UNAUTHORIZED, "text/html; charset=utf-8", Body::from(EXPIRED_PAGE))
+}
+
+fn credentials(hub: &Hub, parts: &Parts, code: Option<Hidden>) -> Credentials {
+    let code = code.or_else(|| query(parts, "at").map(Hidden::new));
     let ticket = header_text(&parts.headers, &header::SEC_WEBSOCKET_PROTOCOL)
         .and_then(|list| list.split(',').find_map(|name| name.trim().strip_prefix(TICKET_PROTOCOL)))
         .map(Hidden::new);
-    // A browser adds cookies to sockets that other origins open; only the page's own may use them.
-    let foreign =
-        header_text(&parts.headers, &header::ORIGIN).is_some_and(|origin| !is_own(hub, origin, &parts.headers));
+    // A browser adds cookies to sockets that other origins open; only the page's own may use them. A page that keeps its
+    // address to itself sends no origin that tells; the browser still says where it comes from.
+    let same_origin = header_text(&parts.headers, &SEC_FETCH_SITE) == Some("same-origin");
+    let foreign = !same_origin
+        && header_text(&parts.headers, &header::ORIGIN).is_some_and(|origin| !is_own(hub, origin, &parts.headers));
     let page_ticket = if foreign { None } else { cookie(&parts.headers, &hub.cookie).map(Hidden::new) };
     Credentials { code, ticket, page_ticket }
 }
 
 fn is_own(hub: &Hub, origin: &str, headers: &HeaderMap) -> bool {
-    // A proxy in front of us may ask for us by another name than the phone does.
-    let public = hub.public();
-    let names = [header_text(headers, &header::HOST), public.host.as_deref()];
-    origin.split_once("://").is_some_and(|(_, authority)| names.contains(&Some(authority)))
+    let names = names_of_relay(hub, headers);
+    origin.split_once("://").is_some_and(|(_, authority)| names.iter().any(|name| name == authority))
+}
+
+/// The authorities by which the relay is reached: a proxy in front of it may ask by another name than the phone does.
+pub(super) fn names_of_relay(hub: &Hub, headers: &HeaderMap) -> Vec<String> {
+    let public = hub.public().host.map(|host| host.to_string());
+    let asked = header_text(headers, &header::HOST).map(str::to_owned).filter(|host| Some(host) != public.as_ref());
+    public.into_iter().chain(asked).collect()
 }
 
 fn cookie<'a>(headers: &'a HeaderMap, own: &str) -> Option<&'a str> {
@@ -140,7 +184,7 @@ fn cookie<'a>(headers: &'a HeaderMap, own: &str) -> Option<&'a str> {
     pairs.filter_map(|pair| pair.trim().split_once('=')).find_map(|(name, value)| (name == own).then_some(value))
 }
 
-fn header_text<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Option<&'a str> {
+fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
@@ -162,12 +206,12 @@ fn answer(status: StatusCode, content_type: &'static str, body: Body) -> Respons
 }
 
 /// Every answer may be read by any page (the app is on another origin), is kept nowhere, and hands no address on.
-fn empty(status: StatusCode) -> Response {
+pub(super) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     let fixed = [
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
-        (header::HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
         (header::CACHE_CONTROL, "no-store"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),

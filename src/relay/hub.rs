@@ -10,8 +10,9 @@ use super::attendant::Attendant;
 use super::conversation::Hello;
 use super::gate::{Credentials, Gate, Now, Refusal};
 use super::leg::{LEG_QUEUE, Outgoing};
+use super::proxy::AppProxy;
 use super::registry::{Admission, LegId, Registry, TargetId};
-use super::server::RelayOptions;
+use super::server::{App, RelayOptions};
 use super::target::{Input, Target, TargetInfo, TargetState};
 use crate::cdp::CloseReason;
 use crate::secret::{Hidden, SafeUrl, SecretError, random_ticket};
@@ -59,6 +60,8 @@ pub(super) struct Public {
 pub(super) struct Hub {
     /// The agent's script.
     pub(super) agent: &'static str,
+    /// The app that is served behind the relay.
+    pub(super) app: Option<AppProxy>,
     /// How to find out whether an address leads here.
     pub(super) echo: Echo,
     /// Name of the hosted page's cookie; one per run, since cookies of one host are shared by all its ports.
@@ -85,10 +88,11 @@ pub(super) struct Admitted {
 }
 
 impl Hub {
-    pub(super) fn new(options: &RelayOptions, gate: Gate, shutdown: CancellationToken) -> Result<Self, SecretError> {
+    pub(super) fn new(options: RelayOptions, gate: Gate, shutdown: CancellationToken) -> Result<Self, SecretError> {
         let name = random_ticket()?;
         Ok(Self {
             agent: options.agent,
+            app: options.app.map(|App { address, notices }| AppProxy::new(address, notices)),
             echo: Echo { path: random_ticket()?, answer: random_ticket()? },
             cookie: format!("ait_{}", name.expose().get(..8).unwrap_or_default()),
             shutdown,
@@ -113,6 +117,11 @@ impl Hub {
     /// The cookie ticket of the hosted page.
     pub(super) fn page_ticket(&self) -> Hidden {
         lock(&self.gate).page_ticket().clone()
+    }
+
+    /// Whether a call shows the ticket of the hosted page; nobody counts it.
+    pub(super) fn knows_page(&self, given: &Credentials) -> bool {
+        lock(&self.gate).knows_page(given)
     }
 
     /// Lets a call for the agent, the hosted page or the version report in, or counts the refusal.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! page ──http──> http (route + gate) ──> target.js, hosted page, version report
+//!                                   └──> proxy: the app's own server, where there is one behind the relay
 //!      ───ws───> leg (one connection) ──> attendant (one target) <── memory transport ── cdp::Client
 //!                                          conversation (pure)
 //! ```
@@ -16,6 +17,7 @@ mod gate;
 mod http;
 mod hub;
 mod leg;
+mod proxy;
 mod registry;
 mod route;
 mod server;
@@ -23,6 +25,7 @@ mod target;
 
 pub use attendant::RECONNECT_LIMIT;
 pub use hub::{Echo, RelayStatus};
+pub use proxy::{AppAddress, AppAddressError};
 pub use registry::TargetId;
-pub use server::{Relay, RelayError, RelayOptions};
+pub use server::{App, Relay, RelayError, RelayOptions};
 pub use target::{Target, TargetInfo, TargetState, TargetView};

@@ -40,16 +40,7 @@ pub(super) fn parse(path: &str) -> Option<Call> {
         return None;
     }
     let decoded = percent_decode_str(path).decode_utf8().ok()?;
-    let mut segments = Vec::new();
-    for segment in decoded.split('/') {
-        match segment {
-            "" | "." => {}
-            ".." => {
-                segments.pop();
-            }
-            other => segments.push(other),
-        }
-    }
+    let segments = segments(&decoded);
     let (code, rest) = match segments.as_slice() {
         [at, code, rest @ ..] if at.eq_ignore_ascii_case("at") => (Some(Hidden::new(*code)), rest),
         rest => (None, rest),
@@ -63,6 +54,27 @@ pub(super) fn parse(path: &str) -> Option<Call> {
         _ => return None,
     };
     Some(Call { route, code })
+}
+
+/// Whether a path belongs to the relay even where an app is served behind it: everything that is served here, and
+/// everything that carries a code in front.
+pub(super) fn is_reserved(path: &str) -> bool {
+    let decoded = percent_decode_str(path).decode_utf8_lossy();
+    segments(&decoded).first().is_some_and(|first| first.eq_ignore_ascii_case("at")) || parse(path).is_some()
+}
+
+fn segments(decoded: &str) -> Vec<&str> {
+    let mut segments = Vec::new();
+    for segment in decoded.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop();
+            }
+            other => segments.push(other),
+        }
+    }
+    segments
 }
 
 #[cfg(test)]
@@ -118,6 +130,18 @@ mod tests {
             &long,
         ] {
             assert_eq!(parse(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_app_behind_it_has_every_other_path() {
+        for path in ["/at", "/AT/123456/x", "//%61t/", "/x/../at/1", "/target.js", "/Attach", "/echo/x"] {
+            assert!(is_reserved(path), "{path}");
+        }
+        let long = format!("/at/{}", "a".repeat(2000));
+        assert!(is_reserved(&long));
+        for path in ["/", "/a/at", "/attach/x", "/targets", "/%ff", "/bundle/app.js", "/atlas", "/@vite/client"] {
+            assert!(!is_reserved(path), "{path}");
         }
     }
 

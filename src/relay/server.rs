@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::gate::Gate;
 use super::http;
 use super::hub::{Echo, Hub, Public, RelayStatus};
+use super::proxy::AppAddress;
 use crate::secret::{Secret, SecretError};
 use crate::totp::Totp;
 
@@ -30,6 +31,17 @@ pub struct RelayOptions {
     pub agent: &'static str,
     /// Where to listen.
     pub listen: SocketAddr,
+    /// The app that the attach link leads to; without it a page of ours.
+    pub app: Option<App>,
+}
+
+/// An app that is served behind the relay.
+#[derive(Debug)]
+pub struct App {
+    /// Its server.
+    pub address: AppAddress,
+    /// Takes what a person should know about it.
+    pub notices: mpsc::UnboundedSender<String>,
 }
 
 impl RelayOptions {
@@ -67,11 +79,12 @@ impl Relay {
     pub async fn start(options: RelayOptions) -> Result<Self, RelayError> {
         let totp = Totp::new(&options.secret);
         let gate = Gate::new(totp.clone())?;
-        let failed = |source| RelayError::Listen { address: options.listen, source };
-        let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
+        let listen = options.listen;
+        let failed = |source| RelayError::Listen { address: listen, source };
+        let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let shutdown = CancellationToken::new();
-        let hub = Arc::new(Hub::new(&options, gate, shutdown.clone())?);
+        let hub = Arc::new(Hub::new(options, gate, shutdown.clone())?);
         let app = Router::new().fallback(http::handle).with_state(Arc::clone(&hub));
         let server = tokio::spawn(async move {
             let listener = listener.tap_io(|stream| {

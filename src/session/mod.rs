@@ -13,6 +13,7 @@ use crate::attach::{AttachPresenter, DeviceOptions, DevicePages, LinkKind, Reach
 use crate::cdp::page::PageSource;
 use crate::chrome::{ChromeOptions, ChromePages, EndpointOptions, EndpointPages};
 use crate::event::TargetKind;
+use crate::relay::{AppAddress, AppAddressError};
 use crate::secret::{Secret, SecretError, find_secret};
 use crate::settings::Settings;
 use crate::tunnel::{AddressError, LanError};
@@ -29,6 +30,9 @@ pub enum SessionError {
     /// The relay's public address cannot be used.
     #[error(transparent)]
     Address(#[from] AddressError),
+    /// The app's address cannot be used.
+    #[error(transparent)]
+    App(#[from] AppAddressError),
     /// This machine has no such address in the local network.
     #[error(transparent)]
     Lan(#[from] LanError),
@@ -55,7 +59,7 @@ impl SessionError {
         match self {
             Self::NoCloudflared { .. } | Self::NoTrust => true,
             Self::Lan(error) => !matches!(error, LanError::Unknown { .. }),
-            Self::Secret(_) | Self::Address(_) => false,
+            Self::Secret(_) | Self::Address(_) | Self::App(_) => false,
         }
     }
 }
@@ -89,7 +93,10 @@ pub fn pages(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result
             page_url,
         })),
     };
-    Ok(Pages { source, warnings: Vec::new() })
+    let unused = settings.attach.app_url.as_ref().map(|url| {
+        format!("{} is not used with a Chrome, which opens the app by --page-url without our help", url.source)
+    });
+    Ok(Pages { source, warnings: unused.into_iter().collect() })
 }
 
 fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pages, SessionError> {
@@ -105,6 +112,7 @@ fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pa
         secret: found.secret,
         agent: assets::AGENT,
         link,
+        app: app(settings)?,
         reach,
         attach_timeout: attach.timeout.as_ref().map(|timeout| timeout.value),
         presenter,
@@ -124,15 +132,22 @@ fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
     };
     let secret = Secret::random()?;
     let attach_timeout = settings.attach.timeout.as_ref().map_or(webkit::ATTACH_LIMIT, |timeout| timeout.value);
+    let app = app(settings)?;
     let source = WebkitPages::new(options, |presenter| DeviceOptions {
         secret,
         agent: assets::AGENT,
         link: LinkKind::Hosted,
+        app,
         reach: Reach::LOOPBACK,
         attach_timeout: Some(attach_timeout),
         presenter,
     });
     Ok(Pages { source: Box::new(source), warnings: unused_page_url(settings, "webkit").into_iter().collect() })
+}
+
+/// The app that is served behind the relay.
+fn app(settings: &Settings) -> Result<Option<AppAddress>, AppAddressError> {
+    settings.attach.app_url.as_ref().map(|url| AppAddress::new(&url.value)).transpose()
 }
 
 /// A page that dials into the relay is the one its link leads to.

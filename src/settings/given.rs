@@ -89,6 +89,8 @@ pub struct Given {
     /// Link that opens the page in its host app.
     #[serde(skip)]
     pub scheme_url: Option<String>,
+    /// Address of the app that a hosted link opens.
+    pub app_url: Option<String>,
     /// Packages that stand for the SDK.
     pub sdk_package: Vec<String>,
     /// Engines the bundles must run on.

@@ -240,9 +240,18 @@ fn attach(from: &Sources<'_>) -> Result<AttachSettings, SettingsError> {
             why: "it must be a link that opens the app, like intoss-private://...".into(),
         });
     }
+    let app = from.text("--app-url", |given| &given.app_url);
+    let app = app.map(|text| text.parse(|text| address(text, &["http", "https"]))).transpose()?;
+    if let (Some(app), Some(_)) = (&app, &scheme) {
+        return Err(SettingsError::Conflict(format!(
+            "--scheme-url opens the app in its host app, but {} has us serve it to a browser; give one of the two",
+            app.source
+        )));
+    }
     Ok(AttachSettings {
         timeout: timeout.or_else(in_ci),
         scheme_url: scheme.map(Into::into),
+        app_url: app,
         tunnel: tunnel(from)?,
         show_url: from.flags.show_url,
         qr_stdout: from.flags.qr_stdout,

@@ -108,6 +108,8 @@ pub struct AttachSettings {
     pub timeout: Option<Sourced<Duration>>,
     /// Link that opens the page in its host app; may carry what must not be shown.
     pub scheme_url: Option<SecretString>,
+    /// Address of the app that the link opens instead of a page of ours.
+    pub app_url: Option<Sourced<String>>,
     /// How the phone reaches the relay.
     pub tunnel: TunnelSettings,
     /// Show the attach link as text.

@@ -11,6 +11,7 @@ mod doctor;
 mod documents;
 mod endpoint;
 mod lost_pages;
+mod proxy;
 mod relay;
 mod same_results;
 mod secret;

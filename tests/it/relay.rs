@@ -58,6 +58,7 @@ impl Desk {
             secret: Secret::random().unwrap(),
             agent: assets::AGENT,
             link: LinkKind::Hosted,
+            app: None,
             reach,
             attach_timeout: Some(attach_timeout),
             presenter: Box::new(Links(sender)),

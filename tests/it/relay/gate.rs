@@ -14,8 +14,12 @@ use super::*;
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 pub(super) async fn relay() -> Relay {
-    let options =
-        RelayOptions { secret: Secret::random().unwrap(), agent: "/* agent */", listen: RelayOptions::LOOPBACK };
+    let options = RelayOptions {
+        secret: Secret::random().unwrap(),
+        agent: "/* agent */",
+        listen: RelayOptions::LOOPBACK,
+        app: None,
+    };
     Relay::start(options).await.unwrap()
 }
 
