@@ -29,7 +29,10 @@ pub(super) fn doctor(given: Given, json: bool) -> Exit {
         Ok(exit) => exit,
         Err(failure) => {
             error(&failure.to_string());
-            if matches!(failure, StartError::Settings(_)) { Exit::Usage } else { Exit::Environment }
+            match failure {
+                StartError::Settings(error) if !error.is_of_the_machine() => Exit::Usage,
+                _ => Exit::Environment,
+            }
         }
     }
 }
@@ -52,8 +55,8 @@ fn look(given: Given, json: bool) -> Result<Exit, StartError> {
         Err(Signal::Interrupt) => return Ok(Exit::Interrupted),
         Err(Signal::Terminate) => return Ok(Exit::Terminated),
     };
-    print(&if json { to_json(&diagnosis) } else { text(&diagnosis, Paint(color)) });
-    Ok(if diagnosis.verdict == Verdict::Failed { Exit::Environment } else { Exit::Passed })
+    let exit = if diagnosis.verdict == Verdict::Failed { Exit::Environment } else { Exit::Passed };
+    Ok(print(&if json { to_json(&diagnosis) } else { text(&diagnosis, Paint(color)) }, exit))
 }
 
 fn options(settings: Settings, around: &Surroundings<'_>) -> std::io::Result<DoctorOptions> {

@@ -35,10 +35,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(Parsed::Run(given)) => run::run(*given),
         Ok(Parsed::SecretInit(given)) => secret::init(&given),
         Ok(Parsed::Doctor { given, json }) => doctor::doctor(*given, json),
-        Ok(Parsed::Text(text)) => {
-            print(&text);
-            Exit::Passed
-        }
+        Ok(Parsed::Text(text)) => print(&text, Exit::Passed),
         Err(message) => {
             error(&message);
             Exit::Usage

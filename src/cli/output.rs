@@ -2,11 +2,21 @@
 
 use std::io::{self, Write};
 
+use crate::exit::Exit;
 use crate::report::{Terminal, block};
 
-/// Stdout as it is, for help and the like.
-pub(super) fn print(text: &str) {
-    Terminal::stdout(false).print(text);
+/// Writes to stdout, for help and the like, and comes to `exit`; where that was `Passed` and stdout takes no more, to
+/// what says so.
+pub(super) fn print(text: &str, exit: Exit) -> Exit {
+    let stdout = Terminal::stdout(false);
+    stdout.print(text);
+    match stdout.problem() {
+        Some(problem) => {
+            error(&problem.to_string());
+            if exit == Exit::Passed { Exit::Environment } else { exit }
+        }
+        None => exit,
+    }
 }
 
 /// Stderr, as something that takes text.

@@ -48,6 +48,7 @@ enum StartError {
 impl StartError {
     fn exit(&self) -> Exit {
         match self {
+            StartError::Settings(error) if error.is_of_the_machine() => Exit::Environment,
             StartError::Session(error) if error.is_of_the_machine() => Exit::Environment,
             StartError::Report(_)
             | StartError::System(_)
@@ -102,6 +103,7 @@ async fn run_tests(settings: &Settings) -> Result<Exit, StartError> {
     let result = interruptible.run(execute(plan, pages.source, events, stop)).await;
     let reported = interruptible.reported(&mut reports).await;
     follow.end(interruptible.stop.signal().is_some()).await;
+    tell_unwritten(settings, reported.as_ref());
     Ok(exit(result, reported, &interruptible.stop))
 }
 
@@ -115,6 +117,19 @@ fn exit(result: Option<RunResult>, reported: Option<(Fold, Vec<ReportError>)>, s
         (None, Some(exit)) => exit,
         (None, None) => Exit::Environment,
     }
+}
+
+/// Says on stderr what could not be written, unless the last line on stdout has said it.
+fn tell_unwritten(settings: &Settings, reported: Option<&(Fold, Vec<ReportError>)>) {
+    let problems = reported.map_or(&[][..], |(_, problems)| problems);
+    let stdout_failed = problems.iter().any(|problem| matches!(problem, ReportError::Stdout { .. }));
+    if stdout_failed || !stdout_is_for_people(settings) {
+        problems.iter().for_each(|problem| error(&problem.to_string()));
+    }
+}
+
+fn stdout_is_for_people(settings: &Settings) -> bool {
+    settings.report.reporters.iter().any(|choice| choice.file.is_none() && choice.kind == ReporterKind::Pretty)
 }
 
 /// Things that go on until they end or a person has had enough.
@@ -166,8 +181,7 @@ async fn until_stopped<R>(
 
 /// Shows the code where the person looks: on stdout, or on stderr where stdout belongs to a program.
 fn presenter(settings: &Settings, stdout: &Terminal) -> (Terminal, SharedPresenter) {
-    let for_people = settings.report.reporters.iter().any(|c| c.file.is_none() && c.kind == ReporterKind::Pretty);
-    let (output, is_terminal) = if for_people {
+    let (output, is_terminal) = if stdout_is_for_people(settings) {
         (stdout.clone(), std::io::stdout().is_terminal())
     } else {
         (stderr(), std::io::stderr().is_terminal())

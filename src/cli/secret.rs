@@ -10,7 +10,7 @@ use super::output::{error, print};
 pub(super) fn init(given: &Given) -> Exit {
     let around = match Surroundings::of_process() {
         Ok(around) => around,
-        Err(reason) => return fail(&format!("the working directory cannot be used: {reason}"), Exit::Environment),
+        Err(reason) => return fail(&reason.to_string(), Exit::Environment),
     };
     let root = match project_root(given, &around) {
         Ok(root) => root.value,
@@ -18,10 +18,10 @@ pub(super) fn init(given: &Given) -> Exit {
     };
     match secret::init(&root) {
         Ok(done) => {
-            print(&text(&done, around.variable(SECRET_VARIABLE).is_some()));
+            let exit = print(&text(&done, around.variable(SECRET_VARIABLE).is_some()), Exit::Passed);
             match unignored(&done.ignored) {
                 Some(reason) => fail(&reason, Exit::Environment),
-                None => Exit::Passed,
+                None => exit,
             }
         }
         Err(reason) => fail(&reason.to_string(), Exit::Environment),

@@ -10,6 +10,9 @@ const LINES: usize = 15;
 /// Characters kept of each.
 const LINE_LENGTH: usize = 300;
 
+/// Bytes read of each: whoever makes something of a line must see an address in it whole, however far behind it stands.
+const READ_LENGTH: usize = 16 * 1024;
+
 /// Makes of a line what may be kept and logged.
 type Reader = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
@@ -26,23 +29,40 @@ impl LastLines {
         Self { reader: Some(Arc::new(reader)), ..Self::default() }
     }
 
-    /// Reads until the other end closes.
+    /// Reads until the other end closes. Of a line without end no more than its beginning is kept in memory.
     pub async fn read(self, from: impl AsyncRead + Unpin) {
-        let mut lines = BufReader::new(from).split(b'\n');
-        while let Ok(Some(line)) = lines.next_segment().await {
-            let line = String::from_utf8_lossy(&line);
-            let line = self.reader.as_ref().map_or_else(|| line.to_string(), |reader| reader(&line));
-            let line: String = line.trim_end().chars().take(LINE_LENGTH).collect();
-            tracing::debug!(target: "devtools_test::process", "{line}");
-            if line.is_empty() {
-                continue;
+        let mut from = BufReader::new(from);
+        let mut line = Vec::new();
+        loop {
+            let Ok(some) = from.fill_buf().await else { break };
+            let end = some.iter().position(|byte| *byte == b'\n');
+            let part = &some[..end.unwrap_or(some.len())];
+            line.extend_from_slice(&part[..part.len().min(READ_LENGTH - line.len())]);
+            let (read, over) = (end.map_or(some.len(), |end| end + 1), some.is_empty());
+            from.consume(read);
+            if end.is_some() || over {
+                self.keep(&line);
+                line.clear();
             }
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            if kept.len() == LINES {
-                kept.pop_front();
+            if over {
+                break;
             }
-            kept.push_back(line);
         }
+    }
+
+    fn keep(&self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        let line = self.reader.as_ref().map_or_else(|| line.to_string(), |reader| reader(&line));
+        let line: String = line.trim_end().chars().take(LINE_LENGTH).collect();
+        if line.is_empty() {
+            return;
+        }
+        tracing::debug!(target: "devtools_test::process", "{line}");
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == LINES {
+            kept.pop_front();
+        }
+        kept.push_back(line);
     }
 
     /// `; its last lines were:` and the lines, or nothing.
@@ -74,5 +94,21 @@ mod tests {
         let message = lines.for_message();
         assert!(message.starts_with("; its last lines on stderr were:\n  5 ***\n"), "{message}");
         assert!(message.ends_with("  19 ***") && !message.contains("secret"), "{message}");
+    }
+
+    #[tokio::test]
+    async fn a_line_without_end_is_read_to_its_end_and_only_its_beginning_is_kept() {
+        let longest = Arc::new(Mutex::new(0));
+        let seen = longest.clone();
+        let lines = LastLines::read_by(move |line| {
+            let mut seen = seen.lock().expect("no panic");
+            *seen = line.len().max(*seen);
+            line.to_owned()
+        });
+        let text = format!("{}\nlast", "x".repeat(3 * READ_LENGTH));
+        lines.clone().read(text.as_bytes()).await;
+        assert_eq!(*longest.lock().expect("no panic"), READ_LENGTH);
+        let message = lines.for_message();
+        assert!(message.ends_with(&format!("\n  {}\n  last", "x".repeat(LINE_LENGTH))), "{message}");
     }
 }

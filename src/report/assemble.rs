@@ -21,17 +21,15 @@ pub fn reporters(settings: &Settings, stdout: Option<&Terminal>) -> Result<Vec<B
     }
     let (files, on_stdout): (Vec<_>, Vec<_>) = settings.report.reporters.iter().partition(|c| c.file.is_some());
     for choice in files.into_iter().chain(on_stdout) {
-        match (choice.kind, &choice.file, stdout) {
-            (ReporterKind::Json, Some(file), _) => all.push(Box::new(Json::to_file(file.clone())?)),
-            (ReporterKind::Json, None, Some(stdout)) => all.push(Box::new(Json::to_terminal(stdout.clone()))),
-            (ReporterKind::Pretty, Some(file), _) => {
-                all.push(Box::new(Pretty::new(Terminal::to_file(file)?, pretty_options(settings, false))));
-            }
-            (ReporterKind::Pretty, None, Some(stdout)) => {
-                all.push(Box::new(Pretty::new(stdout.clone(), pretty_options(settings, settings.look.color))));
-            }
-            (_, None, None) => {}
-        }
+        let (output, color) = match (&choice.file, stdout) {
+            (Some(file), _) => (Terminal::to_file(file)?, false),
+            (None, Some(stdout)) => (stdout.clone(), settings.look.color),
+            (None, None) => continue,
+        };
+        all.push(match choice.kind {
+            ReporterKind::Json => Box::new(Json::to(output)),
+            ReporterKind::Pretty => Box::new(Pretty::new(output, pretty_options(settings, color))),
+        });
     }
     Ok(all)
 }

@@ -26,4 +26,10 @@ pub enum ReportError {
         /// What the operating system said.
         reason: io::Error,
     },
+    /// Stdout takes no more.
+    #[error("cannot write to stdout: {reason}. What it holds of the report is not whole")]
+    Stdout {
+        /// What the operating system said.
+        reason: io::Error,
+    },
 }

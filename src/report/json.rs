@@ -1,8 +1,5 @@
 //! Every event as one line of JSON.
 
-use std::io::{self, Write};
-use std::path::PathBuf;
-
 use crate::event::RunEvent;
 
 use super::error::ReportError;
@@ -13,53 +10,23 @@ use super::text::is_odd;
 
 /// Writes events as they come, so that the file can be followed and holds what was seen when a run is cut short.
 pub struct Json {
-    output: Output,
-}
-
-enum Output {
-    Terminal(Terminal),
-    File { path: PathBuf, file: io::BufWriter<std::fs::File>, failed: Option<io::Error> },
+    output: Terminal,
 }
 
 impl Json {
-    /// Writes to stdout.
-    pub fn to_terminal(terminal: Terminal) -> Self {
-        Self { output: Output::Terminal(terminal) }
-    }
-
-    /// Writes to a file, which is emptied at once; its folder is made where it is missing.
-    pub fn to_file(path: PathBuf) -> Result<Self, ReportError> {
-        let create = || {
-            path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-            std::fs::File::create(&path)
-        };
-        match create() {
-            Ok(file) => Ok(Self { output: Output::File { file: io::BufWriter::new(file), path, failed: None } }),
-            Err(reason) => Err(ReportError::File { path, reason }),
-        }
+    /// Writes to stdout, or to a file.
+    pub fn to(output: Terminal) -> Self {
+        Self { output }
     }
 }
 
 impl Reporter for Json {
     fn on_event(&mut self, event: &RunEvent, _: &Fold) {
-        let text = json_line(event);
-        match &mut self.output {
-            Output::Terminal(terminal) => terminal.print(&text),
-            Output::File { failed: Some(_), .. } => {}
-            Output::File { file, failed, .. } => {
-                *failed = file.write_all(text.as_bytes()).and_then(|()| file.flush()).err();
-            }
-        }
+        self.output.print(&json_line(event));
     }
 
     fn finish(&mut self, _: &Fold, _: &[ReportError]) -> Result<(), ReportError> {
-        match &mut self.output {
-            Output::File { path, failed, .. } => match failed.take() {
-                Some(reason) => Err(ReportError::File { path: path.clone(), reason }),
-                None => Ok(()),
-            },
-            Output::Terminal(_) => Ok(()),
-        }
+        self.output.problem().map_or(Ok(()), Err)
     }
 }
 
@@ -97,7 +64,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sub/events.jsonl");
         let events = sample();
-        play(&mut Json::to_file(path.clone()).unwrap(), &events).unwrap();
+        play(&mut Json::to(Terminal::to_file(&path).unwrap()), &events).unwrap();
         let text = std::fs::read_to_string(path).unwrap();
         let back: Vec<RunEvent> = text.lines().map(parse).collect();
         assert_eq!(back, events);
@@ -106,7 +73,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_made_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        let message = Json::to_file(dir.path().to_path_buf()).err().unwrap().to_string();
+        let message = Terminal::to_file(dir.path()).err().unwrap().to_string();
         assert!(message.starts_with("cannot write the report "), "{message}");
     }
 

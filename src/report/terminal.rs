@@ -1,7 +1,7 @@
 //! Stdout, shared between what a run reports, what a person is told, and a progress line.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use super::error::ReportError;
 /// How often the progress line moves of itself: often enough to be seen alive, too seldom to cost anything.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Stdout. Clones share it. A reader that goes away (`| head`) ends the output and nothing else.
+/// Stdout, or a file in its place. Clones share it. A reader that goes away (`| head`) ends the output and nothing else;
+/// any other failure (a full disk) ends it too and is kept for [`Terminal::problem`].
 #[derive(Clone)]
 pub struct Terminal {
     inner: Arc<Mutex<Inner>>,
@@ -21,7 +22,10 @@ pub struct Terminal {
 
 struct Inner {
     out: Box<dyn Write + Send>,
+    /// The file it writes to; `None` for stdout.
+    path: Option<PathBuf>,
     closed: bool,
+    failed: Option<io::Error>,
     bar: Option<ProgressBar>,
     ticking: bool,
 }
@@ -37,7 +41,7 @@ impl Terminal {
         });
         // Whoever writes decides on escapes; old consoles of Windows need them translated.
         let out = io::BufWriter::new(AutoStream::new(io::stdout(), ColorChoice::Always));
-        Self::new(Box::new(out), bar)
+        Self::new(Box::new(out), None, bar)
     }
 
     /// A file, which is emptied at once; its folder is made where it is missing.
@@ -47,27 +51,47 @@ impl Terminal {
             std::fs::File::create(path)
         };
         match create() {
-            Ok(file) => Ok(Self::to(Box::new(file))),
+            Ok(file) => Ok(Self::new(Box::new(file), Some(path.to_path_buf()), None)),
             Err(reason) => Err(ReportError::File { path: path.to_path_buf(), reason }),
         }
     }
 
     /// Anything else that takes text.
     pub fn to(out: Box<dyn Write + Send>) -> Self {
-        Self::new(out, None)
+        Self::new(out, None, None)
     }
 
-    fn new(out: Box<dyn Write + Send>, bar: Option<ProgressBar>) -> Self {
-        Self { inner: Arc::new(Mutex::new(Inner { out, closed: false, bar, ticking: false })) }
+    fn new(out: Box<dyn Write + Send>, path: Option<PathBuf>, bar: Option<ProgressBar>) -> Self {
+        let inner = Inner { out, path, closed: false, failed: None, bar, ticking: false };
+        Self { inner: Arc::new(Mutex::new(inner)) }
     }
 
     /// Writes text, which brings its own line breaks.
     pub fn print(&self, text: &str) {
         let inner = &mut *self.lock();
-        match &inner.bar {
-            Some(bar) => bar.suspend(|| write(&mut inner.out, &mut inner.closed, text)),
-            None => write(&mut inner.out, &mut inner.closed, text),
+        if inner.closed {
+            return;
         }
+        let out = &mut inner.out;
+        let mut write = || out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        let written = match &inner.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        };
+        if let Err(reason) = written {
+            inner.closed = true;
+            inner.failed = Some(reason).filter(|reason| reason.kind() != io::ErrorKind::BrokenPipe);
+        }
+    }
+
+    /// Why not everything could be written; told once. A reader that went away is no problem.
+    pub fn problem(&self) -> Option<ReportError> {
+        let inner = &mut *self.lock();
+        let reason = inner.failed.take()?;
+        Some(match inner.path.clone() {
+            Some(path) => ReportError::File { path, reason },
+            None => ReportError::Stdout { reason },
+        })
     }
 
     /// Whether there is a progress line.
@@ -100,25 +124,18 @@ impl Terminal {
     }
 }
 
-fn write(out: &mut Box<dyn Write + Send>, closed: &mut bool, text: &str) {
-    if !*closed {
-        // Whatever the reason, there is no place to complain about stdout; the exit code still tells.
-        *closed = out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// A pipe whose reader is gone.
-    struct Broken(Arc<AtomicUsize>);
+    /// What can be written to no more, and how often that was tried.
+    struct Broken(io::ErrorKind, Arc<AtomicUsize>);
 
     impl Write for Broken {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            self.0.fetch_add(1, Ordering::SeqCst);
-            Err(io::ErrorKind::BrokenPipe.into())
+            self.1.fetch_add(1, Ordering::SeqCst);
+            Err(self.0.into())
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -129,12 +146,24 @@ mod tests {
     #[test]
     fn a_reader_that_went_away_ends_the_output_quietly() {
         let calls = Arc::new(AtomicUsize::new(0));
-        let terminal = Terminal::to(Box::new(Broken(calls.clone())));
+        let terminal = Terminal::to(Box::new(Broken(io::ErrorKind::BrokenPipe, calls.clone())));
         terminal.print("a\n");
         terminal.print("b\n");
         assert_eq!(calls.load(Ordering::SeqCst), 1);
         terminal.set_progress("nothing to draw on".into());
         terminal.end_progress();
         assert!(!terminal.has_progress());
+        assert!(terminal.problem().is_none());
+    }
+
+    #[test]
+    fn a_full_disk_is_told() {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let terminal = Terminal::to(Box::new(Broken(io::ErrorKind::StorageFull, calls.clone())));
+        terminal.print("a\n");
+        terminal.print("b\n");
+        assert_eq!(calls.load(Ordering::SeqCst), 1);
+        let problem = terminal.problem().map(|problem| problem.to_string());
+        assert!(problem.is_some_and(|problem| problem.starts_with("cannot write to stdout: ")));
     }
 }

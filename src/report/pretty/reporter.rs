@@ -133,7 +133,7 @@ impl Reporter for Pretty {
         }
         out.push_str(&last_line(fold, problems, &self.failures));
         self.say(&out);
-        Ok(())
+        self.terminal.problem().map_or(Ok(()), Err)
     }
 }
 

@@ -94,7 +94,8 @@ pub(super) fn last_line(fold: &Fold, problems: &[ReportError], failures: &Failur
         "0 passed"
     };
     let tests = format!("{none_passed}{}", counts(tests, paint));
-    let ms = result.map_or(0.0, |result| result.duration_ms);
+    // A run that was cut off lasted at least until the last thing that was heard of it.
+    let ms = result.map_or(fold.at as f64, |result| result.duration_ms);
     let mut out = format!("{label}  {tests} in {}, {}", files(fold, result), duration(ms));
     let reason = result.map_or("the run ended without a result", |result| result.reason.as_str());
     let reasons = [Some(reason.to_owned()).filter(|reason| !reason.is_empty()), problem];

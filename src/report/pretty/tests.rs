@@ -109,7 +109,7 @@ fn nothing_ran() {
 #[test]
 fn a_run_without_an_end_says_so() {
     let text = pretty(false, &green().events());
-    assert!(text.ends_with("1 skipped in 1 file, 0.0 ms: the run ended without a result\n"), "{text}");
+    assert!(text.ends_with("1 skipped in 1 file, 50 ms: the run ended without a result\n"), "{text}");
 }
 
 #[test]
