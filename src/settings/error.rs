@@ -1,4 +1,4 @@
-//! What can be wrong with settings. Every one of them is a usage error.
+//! What can be wrong with settings.
 
 use std::path::PathBuf;
 
@@ -28,6 +28,11 @@ pub enum SettingsError {
     /// Two settings contradict each other.
     #[error("{0}")]
     Conflict(String),
+    /// There is nothing that relative paths could be relative to.
+    #[error(
+        "the working directory cannot be used: {0}. It was removed or may not be read; change to a folder that is there"
+    )]
+    NoWorkingDirectory(std::io::Error),
     /// The settings file cannot be read.
     #[error("{path} cannot be read: {reason}. Mend its permissions, or remove it", path = path.display())]
     Unreadable {
@@ -48,4 +53,11 @@ pub enum SettingsError {
         /// What is wrong.
         message: String,
     },
+}
+
+impl SettingsError {
+    /// It is this machine that lacks something, and not the command line or the settings file that is wrong.
+    pub fn is_of_the_machine(&self) -> bool {
+        matches!(self, Self::NoWorkingDirectory(_))
+    }
 }

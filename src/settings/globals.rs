@@ -2,8 +2,18 @@
 
 use serde_json::Value;
 
-/// Names the runner itself defines in the page.
-const RESERVED: [&str; 2] = [crate::wire::RUNTIME_GLOBAL, crate::wire::BINDING];
+/// How the names begin that the runner itself defines in the page.
+const OURS: &str = crate::wire::RUNTIME_GLOBAL;
+
+/// Names that a window has already and that it, the runner or every script leans on. A value in their place would not
+/// take (`window`), lead the page away (`location`), or break what comes after it (`JSON`).
+const TAKEN: &str = "\
+    AggregateError Array ArrayBuffer BigInt Boolean DataView Date Error EvalError Function Infinity Intl JSON Map \
+    Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set String Symbol SyntaxError \
+    TypeError URIError Uint8Array WeakMap WeakRef WeakSet WebSocket Window __proto__ clearInterval clearTimeout \
+    console constructor decodeURIComponent document encodeURIComponent eval frames globalThis history isNaN \
+    location navigator parent parseInt performance prototype queueMicrotask self setInterval setTimeout top \
+    undefined window";
 
 /// Reads `KEY=JSON`.
 pub(super) fn parse(text: &str) -> Result<(String, Value), String> {
@@ -30,8 +40,12 @@ pub(super) fn check_key(key: &str) -> Result<(), String> {
     if !first || !chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '$')) {
         return Err(format!("{key:?} is no name a global can have; use letters, digits, _ and $"));
     }
-    if RESERVED.contains(&key) {
-        return Err(format!("{key} is a name the runner itself uses in the page; take another one"));
+    // `__AIT_CELL__` and the like are the tests' own.
+    if key.starts_with(OURS) {
+        return Err(format!("names that begin with {OURS} are the runner's own in the page; take another one"));
+    }
+    if TAKEN.split(' ').any(|taken| taken == key) {
+        return Err(format!("every page has a {key} of its own, which it would break without; take another name"));
     }
     Ok(())
 }
@@ -64,7 +78,7 @@ mod tests {
         assert!(parse("A=text").unwrap_err().contains("--global 'A=\"...\"'"));
         assert!(parse("A=").unwrap_err().starts_with("the value of A is no JSON: EOF"));
         assert!(parse("A").unwrap_err().starts_with("give it as KEY=JSON"));
-        for key in ["", "1a", "a-b", "a.b", "a b", "__ait", "__ait_emit"] {
+        for key in ["", "1a", "a-b", "a.b", "a b", "__ait", "__ait_emit", "__proto__", "window", "location", "JSON"] {
             assert!(parse(&format!("{key}=1")).is_err(), "{key}");
         }
     }

@@ -9,6 +9,7 @@
 //! - `source`: a value and where it came from.
 //! - `duration`, `cell`, `globals`, `pattern`, `reporters`, `look`: one kind of value each, parsed and checked.
 //! - `tunnel`: how a phone is to reach the relay.
+//! - `outputs`: that no two outputs go into one file.
 //! - `lookup`: who says something about a setting.
 //! - `resolve`: puts everything together.
 
@@ -21,6 +22,7 @@ mod given;
 mod globals;
 mod look;
 mod lookup;
+mod outputs;
 mod pattern;
 mod reporters;
 mod resolve;

@@ -65,11 +65,6 @@ pub(super) fn complete(asked: Vec<Sourced<ReporterChoice>>) -> Result<Vec<Report
             )));
         }
     }
-    let mut files: Vec<_> = all.iter().filter_map(|choice| choice.file.as_ref()).collect();
-    files.sort();
-    if let Some(twice) = files.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(SettingsError::Conflict(format!("two reporters would write to {}", twice[0].display())));
-    }
     Ok(all)
 }
 
@@ -96,7 +91,6 @@ mod tests {
     fn contradictions_are_refused() {
         let message = choose(&["pretty", "json"]).unwrap_err().to_string();
         assert!(message.contains("--reporter json=report.json"), "{message}");
-        assert!(choose(&["json=a", "pretty=a"]).unwrap_err().to_string().contains("two reporters would write to a"));
         assert!(parse("junit").unwrap_err().contains("pretty, json"));
         assert!(parse("json=").is_err());
     }

@@ -17,7 +17,7 @@ use super::resolved::{AttachSettings, Limits, LogSettings, Look, ReportSettings,
 use super::source::{Source, Sourced};
 use super::surroundings::Surroundings;
 use super::tunnel::tunnel;
-use super::{cell, globals, look, pattern, reporters};
+use super::{cell, globals, look, outputs, pattern, reporters};
 
 /// The files of a run that was given none.
 const DEFAULT_PATTERNS: [&str; 1] = ["**/*.ait.test.{ts,tsx,js,jsx,mts,mjs}"];
@@ -40,7 +40,7 @@ pub fn resolve(flags: Given, file: Option<FileGiven>, around: &Surroundings<'_>)
     let file = file.unwrap_or_default();
     let from = Sources { flags: &flags, file: &file, around };
     let target = target(&from)?;
-    Ok(Settings {
+    let settings = Settings {
         selection: selection(&from, &root)?,
         attach: attach(&from)?,
         dashboard: dashboard(&from, target.kind)?,
@@ -56,7 +56,9 @@ pub fn resolve(flags: Given, file: Option<FileGiven>, around: &Surroundings<'_>)
         cwd: around.cwd.clone(),
         project_root: root,
         target,
-    })
+    };
+    outputs::check(&settings.report, &settings.log, &settings.cell_or_default())?;
+    Ok(settings)
 }
 
 /// `--project-root`, else the folder of the nearest `package.json`, else the working directory.
@@ -124,14 +126,12 @@ impl Sources<'_> {
         let Some(source) = given.first().map(|first| first.source.clone()) else {
             return Ok(Sourced::default_of(DEFAULT_TARGET.map(String::from).to_vec()));
         };
-        let mut value = Vec::new();
-        for text in given {
-            for part in text.value.split(',') {
-                let part = Sourced { value: part.trim().to_owned(), source: text.source.clone() };
-                value.push(part.parse(bundle_target)?.value);
-            }
+        let parts = given.iter().flat_map(|text| text.value.split(','));
+        let value: Vec<String> = parts.map(|part| part.trim().to_owned()).collect();
+        match bundler::check_target(&value) {
+            Ok(()) => Ok(Sourced { value, source }),
+            Err(why) => Err(SettingsError::Refused { origin: source, value: value.join(", "), why: target_rule(&why) }),
         }
-        Ok(Sourced { value, source })
     }
 
     fn look(&self) -> Result<Look, SettingsError> {
@@ -143,14 +143,9 @@ impl Sources<'_> {
     }
 }
 
-/// `es2022`, `safari16`, `chrome107.0` ...
-fn bundle_target(text: &str) -> Result<String, String> {
-    let name = text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let versioned = name.len() < text.len() && !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase());
-    if versioned || text == "esnext" {
-        return Ok(text.to_owned());
-    }
-    Err("give a language level or an engine with its version, like es2022, safari16 or chrome107".into())
+fn target_rule(why: &str) -> String {
+    let why = why.trim_end_matches('.');
+    format!("{why}; give a language level and engines with their versions, like es2022, safari16 or chrome107")
 }
 
 fn selection(from: &Sources<'_>, root: &Sourced<PathBuf>) -> Result<Selection, SettingsError> {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::error::SettingsError;
+
 /// Looks an environment variable up.
 pub type Environment<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
@@ -35,11 +37,14 @@ pub(super) fn is_off(value: &str) -> bool {
 
 impl Surroundings<'static> {
     /// Those of this process.
-    pub fn of_process() -> std::io::Result<Self> {
+    ///
+    /// # Errors
+    /// The working directory was removed, or must not be read.
+    pub fn of_process() -> Result<Self, SettingsError> {
         use std::io::IsTerminal;
         Ok(Self {
             environment: &|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()),
-            cwd: std::env::current_dir()?,
+            cwd: std::env::current_dir().map_err(SettingsError::NoWorkingDirectory)?,
             stdout_is_terminal: std::io::stdout().is_terminal(),
         })
     }

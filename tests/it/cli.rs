@@ -41,6 +41,11 @@ fn a_wrong_command_line_is_64_and_says_what_is_wrong() {
         (&["a.ait.test.ts", "--target", "chrome", "--timeout", "5000abc"], &["--timeout", "5000abc"]),
         (&["a.ait.test.ts", "--target", "chrome", "--timeout", "-1"], &["--timeout"]),
         (&["a.ait.test.ts", "--target", "chrome", "--global", "NAME=text"], &["--global", "NAME"]),
+        (&["a.ait.test.ts", "--target", "chrome", "--global", "location=\"x\""], &["--global", "location"]),
+        (&["a.ait.test.ts", "--target", "chrome", "-t", "a{2,1}"], &["--test-name-pattern", "a{2,1}"]),
+        (&["a.ait.test.ts", "--target", "chrome", "--bundle-target", "netscape4"], &["--bundle-target", "netscape4"]),
+        (&["a.ait.test.ts", "--target", "chrome", "--bundle-target", "es2022,es2020"], &["--bundle-target", "es2022"]),
+        (&["a.ait.test.ts", "--reporter", "json=x", "--log-file", "./x"], &["--reporter", "--log-file", "./x"]),
     ] {
         let outcome = run(project.path(), args);
         assert_eq!(outcome.code, Some(64), "{args:?}\n{}", outcome.transcript());
@@ -170,4 +175,34 @@ fn a_pipe_that_closes_is_no_crash() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!errors.contains("panicked"), "{errors}");
     assert!(output.status.code().is_some(), "no signal ended it: {:?}\n{errors}", output.status);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_no_success() {
+    let project = project();
+    let full = || Stdio::from(fs_err::OpenOptions::new().write(true).open("/dev/full").unwrap().into_file());
+    for args in [
+        &["a.ait.test.ts", "--target", "chrome"][..],
+        &["a.ait.test.ts", "--target", "chrome", "--reporter", "json"],
+        &["--help"],
+    ] {
+        let run = Command::new(EXE).args(args).current_dir(project.path()).stdout(full()).output().unwrap();
+        let stderr = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{args:?}\n{stderr}");
+        assert_eq!(stderr.matches("cannot write to stdout: ").count(), 1, "{args:?}\n{stderr}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_working_directory_that_was_removed_is_named() {
+    let project = project();
+    let script = format!("rmdir \"$PWD\" && exec {EXE} --target chrome");
+    let gone = project.path().join("gone");
+    fs_err::create_dir(&gone).unwrap();
+    let run = Command::new("sh").args(["-c", &script]).current_dir(gone).output().unwrap();
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("the working directory cannot be used: ") && stderr.contains("change to"), "{stderr}");
 }

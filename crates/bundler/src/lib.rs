@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod bundle;
+mod check;
 mod decorators;
 mod diagnostics;
 mod import_meta;
@@ -42,6 +43,7 @@ mod tsconfig;
 mod wrap;
 
 pub use bundle::Bundle;
+pub use check::{check_pattern, check_target};
 pub use diagnostics::{Diagnostic, Place};
 pub use jobs::{BundleResult, Bundler, Job};
 pub use options::{DEFAULT_SDK_PACKAGE, DEFAULT_TARGET, Options};
