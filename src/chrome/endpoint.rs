@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use url::{Host, Url};
 
 use super::ChromeError;
-use super::open::{open, open_in};
+use super::open::{Opening, open, open_in};
 use super::pages::unavailable;
 use crate::cdp::page::{BoxFuture, Page, PageSource, PageUnavailable};
 use crate::cdp::{CdpError, Client, CloseReason, transport};
@@ -25,6 +25,8 @@ pub struct EndpointOptions {
     pub endpoint: String,
     /// The page to test in: opened in a tab of its own. Without it the first page there is.
     pub page_url: Option<String>,
+    /// How long that page may take until its document is there.
+    pub navigate_within: Duration,
 }
 
 /// Pages in a foreign browser.
@@ -70,18 +72,18 @@ impl EndpointPages {
             "ws" => endpoint.clone(),
             "http" => match self.browser_address(&endpoint).await? {
                 Some(browser) => browser,
-                None => return self.page_of_list(&endpoint).await,
+                None => return self.page_of_list(&endpoint, events).await,
             },
             other => return Err(self.unusable(format!("{other}:// is neither http:// nor ws://"))),
         };
         let client = self.connect(&browser).await?;
         if browser.path().starts_with("/devtools/page/") {
-            return self.page_of_connection(client).await;
+            return self.page_of_connection(client, events).await;
         }
-        match self.page_of_browser(&client).await {
+        match self.page_of_browser(&client, events).await {
             // Android WebViews have a browser endpoint that cannot open or list targets.
             Err(ChromeError::Cdp(CdpError::Protocol { .. })) if endpoint.scheme() == "http" => {
-                self.page_of_list(&endpoint).await
+                self.page_of_list(&endpoint, events).await
             }
             opened => {
                 self.client = Some(client);
@@ -111,7 +113,11 @@ impl EndpointPages {
         Some(url)
     }
 
-    async fn page_of_list(&mut self, endpoint: &Url) -> Result<Page, ChromeError> {
+    fn opening<'a>(&self, url: Option<&'a str>, events: &'a Events) -> Opening<'a> {
+        Opening { url, within: self.options.navigate_within, events }
+    }
+
+    async fn page_of_list(&mut self, endpoint: &Url, events: &Events) -> Result<Page, ChromeError> {
         let text = self.get(endpoint, "/json/list").await?;
         let listed: Vec<Listed> = serde_json::from_str(&text)
             .map_err(|_| self.unusable("its /json/list is not what a DevTools endpoint sends"))?;
@@ -119,17 +125,17 @@ impl EndpointPages {
         let url = page.and_then(|page| self.reachable(endpoint, &page.web_socket_debugger_url));
         let url = url.ok_or_else(|| self.unusable("it has no page that can be debugged; open one first"))?;
         let client = self.connect(&url).await?;
-        self.page_of_connection(client).await
+        self.page_of_connection(client, events).await
     }
 
-    async fn page_of_connection(&mut self, client: Client) -> Result<Page, ChromeError> {
-        let page = open_in(client.root(), self.options.page_url.as_deref()).await?;
+    async fn page_of_connection(&mut self, client: Client, events: &Events) -> Result<Page, ChromeError> {
+        let page = open_in(client.root(), self.opening(self.options.page_url.as_deref(), events)).await?;
         self.client = Some(client);
         self.found = Some(page.clone());
         Ok(page)
     }
 
-    async fn page_of_browser(&mut self, client: &Client) -> Result<Page, ChromeError> {
+    async fn page_of_browser(&mut self, client: &Client, events: &Events) -> Result<Page, ChromeError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Target {
@@ -149,14 +155,14 @@ impl EndpointPages {
                 client.root().call("Target.createTarget", json!({ "url": "about:blank" }), BROWSER_WITHIN).await?;
             let target = created["targetId"].as_str().unwrap_or_default().to_owned();
             self.own_target = Some(target.clone());
-            return open(client, &target, Some(&url)).await;
+            return open(client, &target, self.opening(Some(&url), events)).await;
         }
         let targets: Targets = client.root().call("Target.getTargets", json!({}), BROWSER_WITHIN).await?;
         let mut pages = targets.target_infos.iter().filter(|target| {
             target.kind == "page" && !target.url.starts_with("devtools://") && !target.url.starts_with("chrome")
         });
         let page = pages.next().ok_or_else(|| self.unusable("it has no page; open one, or give --page-url"))?;
-        let page = open(client, &page.target_id, None).await?;
+        let page = open(client, &page.target_id, self.opening(None, events)).await?;
         self.found = Some(page.clone());
         Ok(page)
     }
@@ -238,7 +244,7 @@ impl PageSource for EndpointPages {
                 // Their tab, their place: what a test did to it is undone by loading it again.
                 if let Some(page) = &self.found {
                     let url = page.info.url.clone();
-                    if let Ok(page) = open_in(page.session.clone(), Some(&url)).await {
+                    if let Ok(page) = open_in(page.session.clone(), self.opening(Some(&url), events)).await {
                         return Ok(page);
                     }
                 }

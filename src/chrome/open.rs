@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::ChromeError;
 use crate::cdp::page::{Abilities, Page};
 use crate::cdp::page_domain::dismiss_all;
 use crate::cdp::runtime::{self, EvaluateOptions};
 use crate::cdp::{Client, Session};
-use crate::event::PageInfo;
+use crate::event::{EventKind, Events, NoticeLevel, PageInfo};
 use crate::secret::SafeUrl;
 
 /// What every Chrome can do.
@@ -19,19 +18,31 @@ pub(super) const ABILITIES: Abilities = Abilities { debugger: true, dialogs: tru
 
 /// One small call to a page of ours.
 const CALL_WITHIN: Duration = Duration::from_secs(10);
-/// How long a page may take until its document is there. Servers that build on the first request take their time.
-const NAVIGATE_WITHIN: Duration = Duration::from_secs(60);
+/// A page that is not there by then is said to be waited for: longer than any server takes that is only busy, short
+/// enough to explain a standstill while a person still wonders.
+const TELL_AFTER: Duration = Duration::from_secs(3);
 /// Pause between two looks at a document that is not there yet.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// Attaches to a target and goes to `url` in it, or stays where it is.
-pub(super) async fn open(client: &Client, target: &str, url: Option<&str>) -> Result<Page, ChromeError> {
+/// How a page is opened.
+#[derive(Clone, Copy)]
+pub(super) struct Opening<'a> {
+    /// Where to go in it; without it the page stays where it is.
+    pub(super) url: Option<&'a str>,
+    /// How long the page may take until its document is there.
+    pub(super) within: Duration,
+    /// Where to say that it is waited for.
+    pub(super) events: &'a Events,
+}
+
+/// Attaches to a target and opens the page in it.
+pub(super) async fn open(client: &Client, target: &str, opening: Opening<'_>) -> Result<Page, ChromeError> {
     let session = client.attach(target).await?;
-    open_in(session, url).await
+    open_in(session, opening).await
 }
 
 /// The same in a session that is there already.
-pub(super) async fn open_in(session: Session, url: Option<&str>) -> Result<Page, ChromeError> {
+pub(super) async fn open_in(session: Session, opening: Opening<'_>) -> Result<Page, ChromeError> {
     let enabled = async {
         let page = session.call::<Value>("Page.enable", json!({}), CALL_WITHIN);
         let inspector = session.call::<Value>("Inspector.enable", json!({}), CALL_WITHIN);
@@ -41,8 +52,8 @@ pub(super) async fn open_in(session: Session, url: Option<&str>) -> Result<Page,
     };
     enabled.await?;
     let ready = async {
-        if let Some(url) = url {
-            navigate(&session, url).await?;
+        if let Some(url) = opening.url {
+            arrive(&session, url, opening).await?;
         }
         info(&session).await
     };
@@ -53,8 +64,30 @@ pub(super) async fn open_in(session: Session, url: Option<&str>) -> Result<Page,
     Ok(Page { session, info, abilities: ABILITIES })
 }
 
+/// Goes to the page, tells when that takes long, and gives up when it takes too long.
+async fn arrive(session: &Session, url: &str, opening: Opening<'_>) -> Result<(), ChromeError> {
+    let shown = SafeUrl::new(url).to_string();
+    let limit = format!("{}s (--navigation-timeout)", opening.within.as_secs_f64());
+    let tell = async {
+        tokio::time::sleep(TELL_AFTER).await;
+        let message = format!("{shown} has not answered yet; waiting up to {limit}");
+        opening.events.emit_global(EventKind::Notice { level: NoticeLevel::Info, message }).await;
+        std::future::pending().await
+    };
+    let arrived = tokio::select! {
+        arrived = tokio::time::timeout(opening.within, navigate(session, url, opening.within)) => arrived,
+        never = tell => never,
+    };
+    let why = match arrived {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(why)) => why,
+        Err(_) => format!("no document of it came within {limit}; does its server answer?"),
+    };
+    Err(ChromeError::Page { url: shown, why })
+}
+
 /// Ready is a document of the right address that can be evaluated in; `load` may never come (O-02).
-async fn navigate(session: &Session, url: &str) -> Result<(), ChromeError> {
+async fn navigate(session: &Session, url: &str, within: Duration) -> Result<(), String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Navigated {
@@ -63,30 +96,26 @@ async fn navigate(session: &Session, url: &str) -> Result<(), ChromeError> {
         #[serde(default)]
         loader_id: Option<String>,
     }
-    let failed = |why: String| ChromeError::Page { url: SafeUrl::new(url).to_string(), why };
-    let navigated: Navigated = session
-        .call("Page.navigate", json!({ "url": url }), NAVIGATE_WITHIN)
-        .await
-        .map_err(|error| failed(error.to_string()))?;
+    // Whoever waits for this has the limit, and the words for it.
+    let call = session.call("Page.navigate", json!({ "url": url }), within + CALL_WITHIN);
+    let navigated: Navigated = call.await.map_err(|error| error.to_string())?;
     if let Some(error) = navigated.error_text.filter(|text| !text.is_empty()) {
-        return Err(failed(explain(&error)));
+        return Err(explain(&error));
     }
     // Without a loader it was a jump within the document that is there.
     if navigated.loader_id.is_none() {
         return Ok(());
     }
-    let deadline = Instant::now() + NAVIGATE_WITHIN;
     let arrived = "location.href !== 'about:blank' && document.documentElement !== null";
-    while Instant::now() < deadline {
+    loop {
         if let Ok(Value::Bool(true)) = evaluate(session, arrived).await {
             return Ok(());
         }
         if session.is_closed() {
-            return Err(failed(session.closed().await.to_string()));
+            return Err(session.closed().await.to_string());
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
-    Err(failed(format!("no document after {}s", NAVIGATE_WITHIN.as_secs())))
 }
 
 fn explain(error: &str) -> String {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::open::open;
+use super::open::{Opening, open};
 use super::own_page::OwnPage;
 use super::{Browser, ChromeError, LaunchOptions, find};
 use crate::cdp::Client;
@@ -14,7 +14,7 @@ use crate::cdp::page::{BoxFuture, Page, PageSource, PageUnavailable};
 use crate::event::{AttachStage, EventKind, Events, LossCause};
 
 /// What kind of Chrome, and which page in it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ChromeOptions {
     /// Path or name of the browser, if one was asked for.
     pub browser: Option<PathBuf>,
@@ -24,6 +24,8 @@ pub struct ChromeOptions {
     pub no_sandbox: bool,
     /// The page to test in; without it an empty one of ours.
     pub page_url: Option<String>,
+    /// How long the page may take until its document is there.
+    pub navigate_within: Duration,
 }
 
 /// Starts a Chrome and opens pages in it, one at a time.
@@ -61,10 +63,10 @@ impl ChromePages {
         self.own_page = own_page.map_err(|why| ChromeError::Prepare { what: "page server", why })?;
         let browser = self.browser.insert(browser?);
         let client = browser.client().clone();
-        self.open_target(&client).await
+        self.open_target(&client, events).await
     }
 
-    async fn open_target(&mut self, client: &Client) -> Result<Page, ChromeError> {
+    async fn open_target(&mut self, client: &Client, events: &Events) -> Result<Page, ChromeError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Created {
@@ -74,17 +76,18 @@ impl ChromePages {
         let created: Created = client.root().call("Target.createTarget", blank, BROWSER_WITHIN).await?;
         self.target = Some(created.target_id.clone());
         let url = self.options.page_url.as_deref().or(self.own_page.as_ref().map(OwnPage::url));
-        open(client, &created.target_id, url).await
+        let opening = Opening { url, within: self.options.navigate_within, events };
+        open(client, &created.target_id, opening).await
     }
 
-    async fn exchange(&mut self) -> Result<Page, ChromeError> {
+    async fn exchange(&mut self, events: &Events) -> Result<Page, ChromeError> {
         let Some(client) = self.browser.as_ref().map(|browser| browser.client().clone()) else {
             let why = "the browser is not running".to_owned();
             return Err(ChromeError::Page { url: "for the next file".into(), why });
         };
         let old = self.target.take();
         // The new page first: a browser without any page may end.
-        let page = self.open_target(&client).await?;
+        let page = self.open_target(&client, events).await?;
         if let Some(target_id) = old {
             let close = json!({ "targetId": target_id });
             // A page that cannot be closed stays behind in a browser that ends soon anyway.
@@ -102,9 +105,9 @@ impl PageSource for ChromePages {
     fn replace<'a>(
         &'a mut self,
         _cause: LossCause,
-        _events: &'a Events,
+        events: &'a Events,
     ) -> BoxFuture<'a, Result<Page, PageUnavailable>> {
-        Box::pin(async { self.exchange().await.map_err(unavailable) })
+        Box::pin(async { self.exchange(events).await.map_err(unavailable) })
     }
 
     fn close<'a>(&'a mut self) -> BoxFuture<'a, ()> {

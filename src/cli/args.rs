@@ -210,6 +210,9 @@ struct LimitArgs {
     /// How long a page may answer nothing at all before it is given up [default: 30s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Time limits (5000, 500ms, 60s, 1m)")]
     silence_timeout: Option<String>,
+    /// How long the page of --page-url may take until its document is there [default: 30s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Time limits (5000, 500ms, 60s, 1m)")]
+    navigation_timeout: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -332,6 +335,7 @@ impl From<RunArgs> for Given {
             test_timeout: limits.test_timeout,
             hook_timeout: limits.hook_timeout,
             silence_timeout: limits.silence_timeout,
+            navigation_timeout: limits.navigation_timeout,
             reporter: output.reporter,
             report_dir: output.report_dir,
             color: output.color,

@@ -33,8 +33,7 @@ impl LastLines {
     pub async fn read(self, from: impl AsyncRead + Unpin) {
         let mut from = BufReader::new(from);
         let mut line = Vec::new();
-        loop {
-            let Ok(some) = from.fill_buf().await else { break };
+        while let Ok(some) = from.fill_buf().await {
             let end = some.iter().position(|byte| *byte == b'\n');
             let part = &some[..end.unwrap_or(some.len())];
             line.extend_from_slice(&part[..part.len().min(READ_LENGTH - line.len())]);

@@ -87,10 +87,12 @@ pub fn pages(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result
             search_path: target.search_path.clone(),
             no_sandbox: target.no_sandbox,
             page_url,
+            navigate_within: target.navigation_timeout,
         })),
         TargetKind::Endpoint => Box::new(EndpointPages::new(EndpointOptions {
             endpoint: target.cdp_endpoint.as_ref().map(|url| url.value.clone()).unwrap_or_default(),
             page_url,
+            navigate_within: target.navigation_timeout,
         })),
     };
     let unused = settings.attach.app_url.as_ref().map(|url| {

@@ -57,6 +57,9 @@ pub struct Given {
     /// How long a page may not answer.
     #[serde(deserialize_with = "text")]
     pub silence_timeout: Option<String>,
+    /// How long a page of a Chrome may take to answer.
+    #[serde(deserialize_with = "text")]
+    pub navigation_timeout: Option<String>,
     /// How long to wait for a page.
     #[serde(deserialize_with = "text")]
     pub attach_timeout: Option<String>,

@@ -30,6 +30,8 @@ const DEFAULT_HOOK_TIMEOUT: Duration = Duration::from_secs(30);
 /// A page that answers nothing for so long is not busy but gone. A phone that was locked or put aside for a moment (the
 /// twenty seconds iOS gives an app in the background) is back by then, and the rest of the file still fits its deadline.
 const DEFAULT_SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
+/// As Playwright and Puppeteer: a dev server that builds on the first request is through by then.
+const DEFAULT_NAVIGATION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Nobody scans a code in CI: whatever attaches there is started by a script.
 const CI_ATTACH_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -196,6 +198,7 @@ fn target(from: &Sources<'_>) -> Result<TargetSettings, SettingsError> {
     };
     let browser = from.text_or_variable("--browser", "DEVTOOLS_TEST_BROWSER", |given| &given.browser);
     let webdriver = from.text_or_variable("--webdriver", "DEVTOOLS_TEST_WEBDRIVER", |given| &given.webdriver);
+    let navigation = from.duration("--navigation-timeout", |given| &given.navigation_timeout)?;
     Ok(TargetSettings {
         kind,
         browser: browser.map(|text| from.program(text)).transpose()?,
@@ -203,6 +206,7 @@ fn target(from: &Sources<'_>) -> Result<TargetSettings, SettingsError> {
         no_sandbox: from.switch(|given| given.no_sandbox).unwrap_or(false),
         cdp_endpoint: endpoint,
         page_url: page,
+        navigation_timeout: navigation.map_or(DEFAULT_NAVIGATION_TIMEOUT, |given| given.value),
         search_path: from.around.variable("PATH"),
         has_display: ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| from.around.variable(name).is_some()),
     })

@@ -95,6 +95,8 @@ pub struct TargetSettings {
     pub cdp_endpoint: Option<Sourced<String>>,
     /// The page to test in.
     pub page_url: Option<Sourced<String>>,
+    /// How long the page may take until its document is there.
+    pub navigation_timeout: Duration,
     /// `PATH`, to look a browser up in.
     pub search_path: Option<String>,
     /// Whether a window can be shown (`DISPLAY`, `WAYLAND_DISPLAY`).

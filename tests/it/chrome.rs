@@ -20,6 +20,11 @@ fn options(program: PathBuf) -> LaunchOptions {
     LaunchOptions { program, no_sandbox: false }
 }
 
+fn page_options(page_url: Option<String>) -> ChromeOptions {
+    let search_path = std::env::var("PATH").ok();
+    ChromeOptions { browser: None, search_path, no_sandbox: false, page_url, navigate_within: WITHIN }
+}
+
 fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let path = folder.join(name);
@@ -40,8 +45,7 @@ async fn value(page: &devtools_test::cdp::page::Page, expression: &str) -> Value
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_of_our_own_is_a_secure_context_with_storage() {
     let (events, _receiver) = Events::channel();
-    let options = ChromeOptions { search_path: std::env::var("PATH").ok(), ..ChromeOptions::default() };
-    let mut pages = ChromePages::new(options);
+    let mut pages = ChromePages::new(page_options(None));
     let page = pages.open(&events).await.unwrap();
     assert!(page.info.url.starts_with("http://127.0.0.1:"), "{:?}", page.info);
     assert!(page.info.engine.starts_with("Chrome "), "{:?}", page.info);
@@ -56,8 +60,7 @@ async fn a_page_of_our_own_is_a_secure_context_with_storage() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_loop_and_a_crash_do_not_keep_a_new_page_away() {
     let (events, _receiver) = Events::channel();
-    let options = ChromeOptions { search_path: std::env::var("PATH").ok(), ..ChromeOptions::default() };
-    let mut pages = ChromePages::new(options);
+    let mut pages = ChromePages::new(page_options(None));
     let page = pages.open(&events).await.unwrap();
     let looping = evaluate(&page.session, "for (;;) {}", EvaluateOptions::default(), Duration::from_millis(200)).await;
     assert!(looping.is_err());
@@ -149,12 +152,7 @@ async fn a_page_that_cannot_be_opened_is_named_with_its_cause() {
     let url = format!("http://127.0.0.1:{}/", listener.local_addr().unwrap().port());
     drop(listener);
     let (events, _receiver) = Events::channel();
-    let options = ChromeOptions {
-        search_path: std::env::var("PATH").ok(),
-        page_url: Some(url.clone()),
-        ..ChromeOptions::default()
-    };
-    let mut pages = ChromePages::new(options);
+    let mut pages = ChromePages::new(page_options(Some(url.clone())));
     let error = pages.open(&events).await.unwrap_err().message;
     assert!(error.contains(&url) && error.contains("is its server running?"), "{error}");
     pages.close().await;

@@ -206,3 +206,16 @@ fn a_working_directory_that_was_removed_is_named() {
     assert_eq!(run.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("the working directory cannot be used: ") && stderr.contains("change to"), "{stderr}");
 }
+
+#[test]
+fn a_page_that_never_answers_is_said_to_be_waited_for_and_given_up_once() {
+    let project = project();
+    let server = support::server::FixtureServer::start();
+    let outcome = run(
+        project.path(),
+        &["a.ait.test.ts", "--target", "chrome", "--page-url", &server.at("/hang"), "--navigation-timeout", "5s"],
+    );
+    outcome.expect_code(2);
+    says(&outcome, &["/hang has not answered yet; waiting up to 5s (--navigation-timeout)", "came within 5s"]);
+    assert!(outcome.took < std::time::Duration::from_secs(15), "{:?}\n{}", outcome.took, outcome.transcript());
+}

@@ -29,7 +29,13 @@ impl Screen {
     /// Opens an address.
     pub(super) async fn open(address: &str) -> Self {
         let (events, _receiver) = Events::channel();
-        let options = ChromeOptions { search_path: std::env::var("PATH").ok(), ..ChromeOptions::default() };
+        let options = ChromeOptions {
+            browser: None,
+            search_path: std::env::var("PATH").ok(),
+            no_sandbox: false,
+            page_url: None,
+            navigate_within: WITHIN,
+        };
         let mut pages = ChromePages::new(options);
         let page = pages.open(&events).await.unwrap();
         let screen = Self { pages, page };
