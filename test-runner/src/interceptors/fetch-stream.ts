@@ -5,7 +5,7 @@ import { Bodies } from './bodies.ts';
 import { BodyTap, Branch, describe, nameOf } from './body.ts';
 import { bodyType } from './mime.ts';
 import { interceptor, Patches } from './patch.ts';
-import { AbortWatch, follow } from './promises.ts';
+import { AbortWatch, follow, handOn } from './promises.ts';
 import { isRefused } from './refused.ts';
 import { factsOf, type RequestFacts } from './request.ts';
 import { patchResponse } from './response.ts';
@@ -94,12 +94,12 @@ class Calls {
     }
     const aborted = call.watch?.add((reason) => this.bodies.guard(() => this.failed(call, reason, true)));
     try {
-      return follow(
+      return follow<Response>(
         promise,
-        (response) => {
+        (response, resolve) => {
           aborted?.();
           this.bodies.guard(() => this.answered(call, response));
-          return response;
+          handOn(response, resolve);
         },
         (error) => this.bodies.guard(() => this.failed(call, error, nameOf(error) === 'AbortError')),
         call.watch,

@@ -1,5 +1,5 @@
 // Patches natives of a window by proxies, so that names, lengths, descriptors, brands and `new.target` stay theirs.
-import { apply, construct, defineProperty, getOwnPropertyDescriptor, NativeProxy } from '../shared/natives.ts';
+import { apply, construct, defineProperty, get, getOwnPropertyDescriptor, NativeProxy } from '../shared/natives.ts';
 import type { Interceptor, Realm } from './types.ts';
 
 // biome-ignore lint/complexity/noBannedTypes: natives are called through Reflect only
@@ -51,6 +51,7 @@ export class Patches {
     const native = before?.value;
     if (!before || typeof native !== 'function') return;
     const proxy: unknown = new NativeProxy(native, {
+      get: (_, name, self) => get(native, name, self === proxy ? native : self),
       construct: (_, args, newTarget) => {
         const object: object = construct(native, args, newTarget === proxy ? native : newTarget);
         if (this.active) {
@@ -84,7 +85,8 @@ export class Patches {
   }
 
   private proxy(native: Native, handler: Handler): unknown {
-    return new NativeProxy(native, {
+    const proxy: unknown = new NativeProxy(native, {
+      get: (_, name, self) => get(native, name, self === proxy ? native : self),
       apply: (_, self, args) => {
         if (self === KEY) {
           const owner = this.active ? this.owner() : undefined;
@@ -93,6 +95,7 @@ export class Patches {
         return this.active ? handler(native, self, args) : apply(native, self, args);
       },
     });
+    return proxy;
   }
 
   private put(object: object, key: PropertyKey, before: PropertyDescriptor, after: PropertyDescriptor): void {

@@ -1,5 +1,5 @@
 // Watching promises of the platform without changing when they settle, with what, or who is told of a rejection.
-import { apply, getterOf, listen, NativePromise, SafeMap, settle, unlisten } from '../shared/natives.ts';
+import { apply, getterOf, listen, NativePromise, SafeMap, settle, shielded, unlisten } from '../shared/natives.ts';
 
 const anySignal = (globalThis.AbortSignal as { any?: unknown } | undefined)?.any as
   | ((list: unknown[]) => AbortSignal)
@@ -72,12 +72,11 @@ export class AbortWatch {
 
 /**
  * A promise that settles as `promise` does, after `seen` or `failed` have looked at how. The native one would count as
- * handled once it is watched, and the app would never hear of a rejection that it ignores. The value is what `seen`
- * makes of it.
+ * handled once it is watched, and the app would never hear of a rejection that it ignores. `seen` hands the value on.
  */
 export function follow<T>(
-  promise: Promise<T>,
-  seen: (value: T) => T | Promise<T>,
+  promise: Promise<unknown>,
+  seen: (value: T, resolve: (value: T) => void, reject: (error: unknown) => void) => void,
   failed: (error: unknown) => void,
   watch: AbortWatch | undefined,
 ): Promise<T> {
@@ -87,7 +86,7 @@ export function follow<T>(
       promise,
       (value) => {
         stop?.();
-        resolve(seen(value as T));
+        seen(value as T, resolve, reject);
       },
       (error) => {
         stop?.();
@@ -96,4 +95,10 @@ export function follow<T>(
       },
     );
   });
+}
+
+/** Makes an object of the platform the value of a promise; whether it has a `then` was looked at when it became native. */
+export function handOn<T>(value: T, resolve: (value: T) => void): void {
+  if (typeof value === 'object' && value !== null) shielded(value, 'then', () => resolve(value));
+  else resolve(value);
 }

@@ -1,10 +1,12 @@
 // Response: whatever the app does with one that `fetch` gave it.
-import { apply, construct, getterOf, parse, SafeWeakMap } from '../shared/natives.ts';
+import { apply, construct, getterOf, parse, SafeWeakMap, settle } from '../shared/natives.ts';
 import type { Bodies } from './bodies.ts';
 import type { Branch } from './body.ts';
 import type { Native, Patches } from './patch.ts';
-import { follow } from './promises.ts';
+import { follow, handOn } from './promises.ts';
 import type { Realm } from './types.ts';
+
+type Seen = Parameters<typeof follow<unknown>>[1];
 
 const encoder = new TextEncoder();
 const { encode } = TextEncoder.prototype;
@@ -32,13 +34,13 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
     }
   }
 
-  function read(branch: Branch, native: Native, self: unknown, seen: (value: unknown) => unknown): unknown {
+  function read(branch: Branch, native: Native, self: unknown, seen: Seen): unknown {
     const failed = (error: unknown) => bodies.guard(() => branch.failed(error));
     return follow(apply(native, self, []) as Promise<unknown>, seen, failed, branch.tap.watch);
   }
 
   /** The platform's own error for a text that is no JSON: another response is asked, which has to wait for it too. */
-  function refusal(notJson: string): unknown {
+  function refusal(notJson: string): Promise<unknown> {
     const stream = construct(target.ReadableStream, [
       {
         start(controller: ReadableStreamDefaultController) {
@@ -55,9 +57,9 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
     patches.method(prototype, WHOLE[i] as string, (native, self, args) => {
       const branch = readable(self);
       if (!branch) return apply(native, self, args);
-      return read(branch, native, self, (value) => {
+      return read(branch, native, self, (value, resolve) => {
         bodies.guard(() => branch.whole(value));
-        return value;
+        handOn(value, resolve);
       });
     });
   }
@@ -65,24 +67,24 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
     const branch = readable(self);
     if (!branch) return apply(native, self, args);
     // A value does not tell the text it was made of, so it is the text that is read.
-    return read(branch, text, self, (value) => {
+    return read(branch, text, self, (value, resolve, reject) => {
       bodies.guard(() => branch.whole(value));
       try {
-        return parse(value as string);
+        resolve(parse(value as string));
       } catch {
-        return refusal(value as string);
+        settle(refusal(value as string), resolve, reject);
       }
     });
   });
   patches.method(prototype, 'formData', (native, self, args) => {
     const branch = readable(self);
     if (!branch) return apply(native, self, args);
-    return read(branch, native, self, (value) => {
+    return read(branch, native, self, (value, resolve) => {
       bodies.guard(() => {
         bodies.engine.note('body read as form data');
         branch.tap.end('unobserved');
       });
-      return value;
+      handOn(value, resolve);
     });
   });
   patches.getter(prototype, 'body', (native, self, args) => {

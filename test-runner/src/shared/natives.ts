@@ -6,7 +6,7 @@
 
 export const win = globalThis as typeof globalThis & Window;
 
-export const { apply, construct, ownKeys } = Reflect;
+export const { apply, construct, deleteProperty, get, isExtensible, ownKeys } = Reflect;
 export const { create, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object;
 export const { isArray } = Array;
 export const { isView } = ArrayBuffer;
@@ -26,7 +26,9 @@ const { setTimeout: nativeSetTimeout, clearTimeout: nativeClearTimeout } = win;
 const objectHasOwn = Object.prototype.hasOwnProperty;
 const objectToString = Object.prototype.toString;
 const functionToString = Function.prototype.toString;
-const promiseThen = Promise.prototype.then;
+const promisePrototype = Promise.prototype;
+const promiseThen = promisePrototype.then;
+const promiseSpecies = getOwnPropertyDescriptor(Promise, Symbol.species)?.get;
 const regexExec = RegExp.prototype.exec;
 const addListener = EventTarget.prototype.addEventListener;
 const { performance } = win;
@@ -75,13 +77,33 @@ export const SafeMap = safe(Map);
 export const SafeSet = safe(Set);
 export const SafeWeakMap = safe(WeakMap);
 
-/** Calls one of the two when the promise is settled. */
+/**
+ * Calls one of the two when the promise is settled. `then` asks a promise for its constructor, and that for its species;
+ * where the app has put something of its own there, it is not to hear of us.
+ */
 export function settle(
   promise: Promise<unknown>,
   done: (value: unknown) => void,
   failed: (error: unknown) => void,
 ): void {
-  apply(promiseThen, promise, [done, failed]);
+  if (hasOwnSpecies()) shielded(promise, 'constructor', () => apply(promiseThen, promise, [done, failed]));
+  else apply(promiseThen, promise, [done, failed]);
+}
+
+function hasOwnSpecies(): boolean {
+  if (getOwnPropertyDescriptor(promisePrototype, 'constructor')?.value !== NativePromise) return true;
+  return getOwnPropertyDescriptor(NativePromise, Symbol.species)?.get !== promiseSpecies;
+}
+
+/** Does something while a property that the app may have put on a prototype cannot be found through the object. */
+export function shielded(object: object, key: string, task: () => unknown): void {
+  const hidden = !hasOwn(object, key) && key in object && isExtensible(object);
+  if (hidden) defineProperty(object, key, { value: undefined, configurable: true });
+  try {
+    task();
+  } finally {
+    if (hidden) deleteProperty(object, key);
+  }
 }
 
 /** An own property, never one of a prototype that the app may have added to. */
