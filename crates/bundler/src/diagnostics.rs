@@ -95,11 +95,25 @@ impl Sorter<'_> {
 
     fn translate(&self, mut diagnostic: BuildDiagnostic) -> Diagnostic {
         let options = DiagnosticOptions { cwd: self.root.to_path_buf() };
+        if matches!(diagnostic.kind(), EventKind::UnloadableDependencyError)
+            && let Some(unloadable) = self.not_unicode(&diagnostic.to_message_with(&options))
+        {
+            return unloadable;
+        }
         let place = diagnostic.to_diagnostic_with(&options).get_primary_location().map(|(file, line, column, _)| {
             Place { file: without_virtual_ids(&file), line: to_u32(line), column: to_u32(column + 1) }
         });
         let message = self.special_message(&mut diagnostic).unwrap_or_else(|| diagnostic.to_message_with(&options));
         Diagnostic { message: without_virtual_ids(&message), place }
+    }
+
+    /// A file that rolldown could not load because it is no text: blamed itself, and not whoever imports it.
+    fn not_unicode(&self, message: &str) -> Option<Diagnostic> {
+        let (path, _) = message.strip_prefix("Could not load ")?.split_once(" (imported by ")?;
+        let bytes = std::fs::read(self.root.join(path)).ok()?;
+        let valid = std::str::from_utf8(&bytes).err()?.valid_up_to();
+        let place = Place::at(display_path(self.root, path), &String::from_utf8_lossy(&bytes), valid);
+        Some(Diagnostic::at("This file is not valid UTF-8 from here on; save it as UTF-8.", place))
     }
 
     fn special_message(&self, diagnostic: &mut BuildDiagnostic) -> Option<String> {

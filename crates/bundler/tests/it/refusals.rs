@@ -109,6 +109,17 @@ fn broken_configuration_and_data_are_named() {
 }
 
 #[test]
+fn a_file_that_is_no_text_is_blamed_itself() {
+    for (name, test) in [(crate::project::TEST, ""), ("src/lib.ts", "import { x } from './lib';\nx();")] {
+        let project = Project::new(test);
+        std::fs::write(project.path(name), b"// \xed\x95\x9c\nexport const x = '\xff';\n").unwrap();
+        let (place, message) = only(&project.errors());
+        assert_eq!(place, format!("{name}:2:19"));
+        assert!(message.contains("not valid UTF-8"), "{message}");
+    }
+}
+
+#[test]
 fn a_file_that_is_gone_is_an_error() {
     let project = Project::new("");
     std::fs::remove_file(project.path(crate::project::TEST)).unwrap();
