@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod imports;
+mod jobs;
 mod language;
 mod project;
 mod refusals;
