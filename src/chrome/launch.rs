@@ -33,7 +33,8 @@ pub struct Browser {
     client: Client,
     child: Box<dyn ChildWrapper>,
     profile: Option<Profile>,
-    tasks: JoinSet<()>,
+    /// Reads its stderr to the end.
+    stderr: JoinSet<()>,
 }
 
 /// A cold start on a loaded CI machine takes a few seconds; thirty is far beyond any that ends well.
@@ -81,7 +82,7 @@ impl Browser {
     /// It cannot be started, ends at once, or never speaks; the message holds its exit status and last stderr lines.
     pub async fn launch(options: &LaunchOptions) -> Result<Self, ChromeError> {
         // Folders of killed runs are looked for beside the start, not before it.
-        let sweeping = tokio::task::spawn_blocking(|| sweep(&std::env::temp_dir()));
+        drop(tokio::task::spawn_blocking(|| sweep(&std::env::temp_dir())));
         let prepare = |what| move |why| ChromeError::Prepare { what, why };
         let profile = Profile::create().map_err(prepare("profile folder"))?;
         let (read_commands, commands) = std::io::pipe().map_err(prepare("pipe"))?;
@@ -103,15 +104,14 @@ impl Browser {
             profile.used_by(pid).map_err(prepare("profile folder"))?;
         }
         let last_lines = LastLines::default();
-        let mut tasks = JoinSet::new();
-        if let Some(stderr) = child.stderr().take() {
-            tasks.spawn(last_lines.clone().read(stderr));
+        let mut stderr = JoinSet::new();
+        if let Some(pipe) = child.stderr().take() {
+            stderr.spawn(last_lines.clone().read(pipe));
         }
-        tasks.spawn(async move { drop(sweeping.await) });
         let reader = pipe::Receiver::from_owned_fd(answers.into()).map_err(prepare("pipe"))?;
         let writer = pipe::Sender::from_owned_fd(commands.into()).map_err(prepare("pipe"))?;
         let client = Client::new(transport::pipe(reader, writer));
-        let mut browser = Self { client, child, profile: Some(profile), tasks };
+        let mut browser = Self { client, child, profile: Some(profile), stderr };
         browser.first_words(options, &last_lines).await?;
         Ok(browser)
     }
@@ -128,7 +128,7 @@ impl Browser {
                     _ => "its pipe closed".into(),
                 };
                 // The lines are complete once the reader is through with them.
-                drop(tokio::time::timeout(REAP_WITHIN, self.tasks.join_next()).await);
+                drop(tokio::time::timeout(REAP_WITHIN, self.stderr.join_next()).await);
                 Err(ChromeError::EndedAtOnce { path, status, stderr: last_lines.for_message() })
             }
             Err(CdpError::Deadline { within, .. }) => {

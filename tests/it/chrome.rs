@@ -119,11 +119,14 @@ async fn a_browser_that_is_killed_ends_every_pending_call() {
 async fn a_start_that_fails_says_why_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let reason = script(folder.path(), "reason", "#!/bin/sh\necho 'libnss3.so: cannot open' >&2\nexit 7\n");
+    let late = "#!/bin/sh\nexec 3<&- 4>&-\n{ sleep 0.5; echo 'Too many open files' >&2; } &\nexit 7\n";
+    let late = script(folder.path(), "late", late);
     let not_executable = folder.path().join("plain");
     std::fs::write(&not_executable, "x").unwrap();
     for (program, expected) in [
         (PathBuf::from("/bin/false"), vec!["exit status 1"]),
         (reason, vec!["exit status 7", "libnss3.so: cannot open"]),
+        (late, vec!["exit status 7", "Too many open files"]),
         (not_executable, vec!["could not be started"]),
     ] {
         let started = Instant::now();
