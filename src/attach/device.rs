@@ -1,25 +1,23 @@
 //! Pages that dial into the relay, as a [`PageSource`].
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::task::AbortOnDropHandle;
 
-use super::link::{LinkKind, link};
+use super::AttachError;
+use super::link::LinkKind;
 use super::present::{AttachPresenter, Invitation, Visitor, Waiting};
+use super::reception::{Reach, Reception};
 use super::wait::{Action, Seen, Wait};
-use super::{AttachError, Qr};
 use crate::cdp::page::{Abilities, BoxFuture, Page, PageSource, PageUnavailable};
 use crate::cdp::runtime::{self, EvaluateError, EvaluateOptions};
 use crate::cdp::{CdpError, Client, CloseReason};
-use crate::event::{AttachStage, EventKind, Events, LossCause, NoticeLevel, PageInfo};
-use crate::relay::{App, AppAddress, Relay, RelayOptions, RelayStatus, Target, TargetState};
-use crate::secret::{Hidden, Secret};
-use crate::totp::{Totp, UnixSeconds};
-use crate::tunnel::{Proof, PublicAddress, Tunnel, TunnelOptions, TunnelState};
+use crate::event::{AttachStage, EventKind, Events, LossCause, PageInfo};
+use crate::relay::{AppAddress, Choice, RelayOptions, RelayStatus, Target, TargetState};
+use crate::secret::Secret;
+use crate::totp::UnixSeconds;
+use crate::tunnel::PublicAddress;
 use crate::user_agent;
 
 /// A page that was just attached answers this soon, a slow phone behind a tunnel included.
@@ -48,42 +46,20 @@ pub struct DeviceOptions {
     pub app: Option<AppAddress>,
     /// How the page reaches the relay.
     pub reach: Reach,
+    /// Which page is wanted when several call.
+    pub choice: Choice,
     /// How long to wait for a page; `None` is as long as it takes.
     pub attach_timeout: Option<Duration>,
     /// Who shows the invitation.
     pub presenter: Box<dyn AttachPresenter>,
 }
 
-/// How a page reaches the relay.
-#[derive(Clone)]
-pub struct Reach {
-    /// Where the relay listens; [`RelayOptions::LOOPBACK`] unless pages reach it there themselves.
-    pub listen: SocketAddr,
-    /// What leads to it from outside; without it pages dial where it listens.
-    pub tunnel: Option<TunnelOptions>,
-    /// What a person should know about it, without hosts.
-    pub about: Option<String>,
-}
-
-impl Reach {
-    /// From this machine alone.
-    pub const LOOPBACK: Self = Self { listen: RelayOptions::LOOPBACK, tunnel: None, about: None };
-}
-
 /// The pages of `--target device`.
 pub struct DevicePages {
     options: DeviceOptions,
-    open: Option<Open>,
+    open: Option<Reception>,
     current: Option<Current>,
     silent: u32,
-}
-
-/// A relay that listens, and the way to it.
-struct Open {
-    relay: Relay,
-    tunnel: Option<Tunnel>,
-    way: watch::Receiver<TunnelState>,
-    _notices: Option<AbortOnDropHandle<()>>,
 }
 
 /// The page in use.
@@ -97,6 +73,8 @@ struct Current {
 enum NoAnswer {
     /// It may answer yet.
     Silent,
+    /// It was let go for a newer one.
+    Replaced,
     /// It never will.
     Refused(String),
 }
@@ -113,42 +91,16 @@ impl DevicePages {
             return Ok(());
         }
         tell(events, AttachStage::Starting, "Starting the relay.").await;
-        let Reach { listen, tunnel, about } = self.options.reach.clone();
-        let (app, notices) = match self.options.app.clone() {
-            Some(address) => {
-                let (sender, notices) = mpsc::unbounded_channel();
-                (Some(App { address, notices: sender }), Some(hand_on(notices, events.clone())))
-            }
-            None => (None, None),
-        };
-        let options = RelayOptions { secret: self.options.secret.clone(), agent: self.options.agent, listen, app };
-        let relay = Relay::start(options).await?;
-        if let Some(about) = about {
-            events.emit_global(EventKind::Notice { level: NoticeLevel::Info, message: about }).await;
-        }
-        let echo = relay.echo();
-        let path = Hidden::new(format!("/echo/{}", echo.path.expose()));
-        let proof = Proof { path, answer: echo.answer.clone() };
-        let tunnel = tunnel.map(|options| Tunnel::open(options, relay.address(), proof));
-        let way = match &tunnel {
-            Some(tunnel) => tunnel.state(),
-            None => watch::channel(TunnelState::Up(PublicAddress::of(relay.address())?)).1,
-        };
-        self.open = Some(Open { relay, tunnel, way, _notices: notices });
+        let DeviceOptions { secret, agent, link, app, reach, choice, .. } = &self.options;
+        let listen = reach.listen;
+        let (secret, app, choice) = (secret.clone(), app.clone(), choice.clone());
+        let options = |notices| RelayOptions { secret, agent, listen, app, choice, notices };
+        self.open = Some(Reception::open(options, reach.clone(), link.clone(), events).await?);
         Ok(())
     }
 
-    /// A new code in a new link.
     fn invitation(&self, address: &PublicAddress, renewed: bool) -> Result<Invitation, AttachError> {
-        let Some(Open { relay, .. }) = &self.open else { return Err(AttachError::NotStarted) };
-        if address.is_tls() || !relay.address().ip().is_loopback() {
-            relay.reached_by(&address.host(), address.is_tls());
-        }
-        let now = UnixSeconds::now();
-        let link = link(&self.options.link, address, &relay.totp().code(now))?;
-        let qr = Qr::new(&link)?;
-        let valid_for = Duration::from_secs(Totp::end_of(now).0.saturating_sub(now.0));
-        Ok(Invitation { link, qr, valid_for, renewed })
+        self.open.as_ref().ok_or(AttachError::NotStarted)?.inviter().invitation(address, renewed)
     }
 
     /// The page in use will not be used again, whatever becomes of it; the next is one that attaches anew.
@@ -168,8 +120,8 @@ impl DevicePages {
         events: &Events,
         wanted: impl Fn(&Target) -> bool + Send,
     ) -> Result<Page, PageUnavailable> {
-        let Some(Open { relay, way, .. }) = &self.open else { return Err(unavailable(&AttachError::NotStarted)) };
-        let (mut status, mut way) = (relay.status(), way.clone());
+        let Some(reception) = &self.open else { return Err(unavailable(&AttachError::NotStarted)) };
+        let (mut status, mut way) = (reception.status(), reception.way());
         let before = status.borrow().clone();
         let mut wait = Wait::new(Instant::now(), limit, self.options.presenter.visitor());
         let result = loop {
@@ -192,6 +144,7 @@ impl DevicePages {
                         self.silent += 1;
                         continue;
                     }
+                    Err(NoAnswer::Replaced) => continue,
                 }
             }
             let now = Instant::now();
@@ -246,6 +199,10 @@ impl DevicePages {
         match runtime::evaluate(&session, "1", EvaluateOptions::default(), ANSWER_LIMIT).await {
             Ok(_) => {}
             Err(EvaluateError::Exception(details)) => return Err(NoAnswer::Refused(details.to_string())),
+            // A newer page came meanwhile.
+            Err(EvaluateError::Cdp(CdpError::Closed { reason: CloseReason::Replaced(_) })) => {
+                return Err(NoAnswer::Replaced);
+            }
             Err(EvaluateError::Cdp(_)) => {
                 target.doubt().await;
                 return Err(NoAnswer::Silent);
@@ -261,6 +218,7 @@ impl DevicePages {
         };
         let words = [info.device.as_str(), info.engine.as_str()].join(", ");
         tell(events, AttachStage::Attached, &format!("The page answers: {}.", words.trim_matches([',', ' ']))).await;
+        target.set_in_use(true);
         self.current = Some(Current { target, document: view.document });
         Ok(Page { session, info, abilities: Abilities::default() })
     }
@@ -270,6 +228,7 @@ impl DevicePages {
         let Some(Current { target, document }) = self.current.take() else {
             return self.wait(self.options.attach_timeout, events, |_| true).await;
         };
+        target.set_in_use(false);
         if target.view().state != TargetState::Gone {
             let reloaded_itself = cause == LossCause::Reloaded && target.view().document > document;
             let asked = reloaded_itself || send_home(&target, events).await;
@@ -278,28 +237,25 @@ impl DevicePages {
                     Ok(page) => return Ok(page),
                     Err(NoAnswer::Refused(message)) => return Err(PageUnavailable { message }),
                     Err(NoAnswer::Silent) => self.silent += 1,
+                    Err(NoAnswer::Replaced) => {}
                 }
             }
         }
-        let state = match target.view().state {
+        let words = match target.view().state {
+            // The other one is there already.
+            _ if cause == LossCause::Replaced => "Another page takes its place.".to_owned(),
             // Its socket is fine, but it did not do what it was asked.
-            TargetState::Live => "does not answer",
-            other => other.words(),
+            TargetState::Live => lost("does not answer"),
+            other => lost(other.words()),
         };
-        let words = format!("The page {state}. Bring it back to the foreground, or scan the code again.");
         tell(events, AttachStage::Reattaching, &words).await;
         let limit = self.options.attach_timeout.unwrap_or(REATTACH_LIMIT);
         self.wait(Some(limit), events, move |next| !next.is(&target) || next.view().document > document).await
     }
 }
 
-/// Tells the person what the relay says about the app.
-fn hand_on(mut notices: mpsc::UnboundedReceiver<String>, events: Events) -> AbortOnDropHandle<()> {
-    AbortOnDropHandle::new(tokio::spawn(async move {
-        while let Some(message) = notices.recv().await {
-            events.emit_global(EventKind::Notice { level: NoticeLevel::Warning, message }).await;
-        }
-    }))
+fn lost(state: &str) -> String {
+    format!("The page {state}. Bring it back to the foreground, or scan the code again.")
 }
 
 /// Has the page load its first address again. Whether it took the command.
@@ -338,12 +294,8 @@ impl PageSource for DevicePages {
     fn close<'a>(&'a mut self) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             self.current = None;
-            if let Some(Open { relay, tunnel, _notices, .. }) = self.open.take() {
-                // Pages are told through the tunnel, so it goes last.
-                relay.shutdown().await;
-                if let Some(tunnel) = tunnel {
-                    tunnel.shutdown().await;
-                }
+            if let Some(reception) = self.open.take() {
+                reception.close().await;
             }
         })
     }
@@ -351,19 +303,20 @@ impl PageSource for DevicePages {
 
 impl std::fmt::Debug for DevicePages {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DevicePages")
-            .field("relay", &self.open.as_ref().map(|open| &open.relay))
-            .finish_non_exhaustive()
+        f.debug_struct("DevicePages").field("open", &self.open).finish_non_exhaustive()
     }
 }
 
 fn seen(before: &RelayStatus, now: &RelayStatus, silent: u32) -> Seen {
     Seen {
         refused: now.refused - before.refused,
+        leftovers: now.leftovers - before.leftovers,
         locked: now.locked - before.locked,
         accepted: now.accepted - before.accepted,
         agents: now.agents_served - before.agents_served,
         silent,
+        page: now.target.as_ref().map(|target| target.view().info.words()),
+        passed_over: now.passed_over.clone(),
     }
 }
 

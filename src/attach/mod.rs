@@ -1,7 +1,7 @@
 //! Attach of a page on a phone: links, codes, QR, and the wait for the page.
 //!
 //! ```text
-//! DevicePages: start relay ──> Invitation (link + QR) ──> AttachPresenter
+//! DevicePages: reception (relay, way to it) ──> Invitation (link + QR) ──> AttachPresenter
 //!                                    wait (pure) <── RelayStatus
 //!              page answers ──> cdp::page::Page
 //! ```
@@ -11,10 +11,12 @@ mod error;
 mod link;
 mod present;
 mod qr;
+mod reception;
 mod wait;
 
-pub use device::{DeviceOptions, DevicePages, Reach};
+pub use device::{DeviceOptions, DevicePages};
 pub use error::AttachError;
 pub use link::{LinkKind, link};
 pub use present::{AttachPresenter, Invitation, Visitor, Waiting};
 pub use qr::{Qr, QrStyle};
+pub use reception::Reach;

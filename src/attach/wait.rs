@@ -14,10 +14,12 @@ use crate::tunnel::{PublicAddress, TunnelState};
 const FRESH_FOR: u64 = 60;
 
 /// What has been seen since the wait began; counts only grow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     /// Calls with a wrong or expired code.
     pub(super) refused: u32,
+    /// Calls of pages that an earlier run left behind.
+    pub(super) leftovers: u32,
     /// Times the gate was locked.
     pub(super) locked: u32,
     /// Calls with a right one.
@@ -26,6 +28,10 @@ pub(super) struct Seen {
     pub(super) agents: u32,
     /// Pages that connected but answered nothing.
     pub(super) silent: u32,
+    /// The page that connected last, in words.
+    pub(super) page: Option<String>,
+    /// Pages that `--device` does not take, in words.
+    pub(super) passed_over: Vec<String>,
 }
 
 /// What to do.
@@ -79,12 +85,16 @@ impl Wait {
     /// Something was seen.
     pub(super) fn on_seen(&mut self, seen: Seen) -> Vec<Action> {
         let before = std::mem::replace(&mut self.seen, seen);
+        let seen = &self.seen;
         let mut actions = Vec::new();
         if seen.locked > before.locked {
             let words = "Too many wrong codes: the gate takes no code for a minute.";
             actions.push(Action::Tell(AttachStage::Refused, words.to_owned()));
         } else if seen.refused > before.refused {
             let words = "Somebody called with a wrong or expired code. Scan the code that is shown now.";
+            actions.push(Action::Tell(AttachStage::Refused, words.to_owned()));
+        } else if seen.leftovers > before.leftovers {
+            let words = "A page of an earlier run called and was turned away. Scan the code that is shown now.";
             actions.push(Action::Tell(AttachStage::Refused, words.to_owned()));
         }
         if seen.accepted > 0 && before.accepted == 0 {
@@ -94,9 +104,11 @@ impl Wait {
             actions.push(Action::Tell(AttachStage::AgentLoaded, "The page has loaded the agent.".to_owned()));
         }
         if seen.silent > before.silent {
-            let words =
-                "The page connected but does not answer. Keep it in the foreground, and close any dialog in it.";
-            actions.push(Action::Tell(AttachStage::AgentLoaded, words.to_owned()));
+            let page = in_brackets(seen.page.as_ref());
+            let words = format!(
+                "The page{page} connected but does not answer. Keep it in the foreground, and close any dialog in it."
+            );
+            actions.push(Action::Tell(AttachStage::AgentLoaded, words));
         }
         actions
     }
@@ -155,7 +167,16 @@ impl Wait {
             return words.clone();
         }
         if seen.silent > 0 {
-            return "A page connected but did not answer: it is in the background, stopped at a dialog, or busy without end.".to_owned();
+            let page = in_brackets(seen.page.as_ref());
+            return format!(
+                "A page{page} connected but did not answer: it is in the background, stopped at a dialog, or busy without end."
+            );
+        }
+        if !seen.passed_over.is_empty() {
+            let pages = seen.passed_over.join("; ");
+            return format!(
+                "These pages called, and --device fits none of them: {pages}. Give a part of the user agent, title or address of the one you mean."
+            );
         }
         if seen.accepted == 0 && seen.refused == 0 {
             if self.visitor == Visitor::Browser {
@@ -175,6 +196,11 @@ impl Wait {
         }
         "The agent was loaded but its page did not connect. Its content policy or its network may forbid WebSockets to the relay.".to_owned()
     }
+}
+
+/// ` (iPhone, Safari 18.5)`, or nothing.
+fn in_brackets(page: Option<&String>) -> String {
+    page.map_or_else(String::new, |page| format!(" ({page})"))
 }
 
 fn times(count: u32, one: &str, many: &str) -> String {
@@ -220,7 +246,7 @@ mod tests {
             let mut wait = Wait::new(start, Some(limit), Visitor::Person);
             wait.on_way(TunnelState::Up(address("a")));
             for one in seen {
-                wait.on_seen(*one);
+                wait.on_seen(one.clone());
             }
             assert!(!matches!(
                 wait.on_time(start + limit - Duration::from_millis(1), UnixSeconds(WALL)).as_slice(),
@@ -238,7 +264,12 @@ mod tests {
         assert!(give_up(&[Seen { refused: 1, ..Seen::default() }]).contains("one call"));
         assert!(give_up(&[Seen { accepted: 1, ..Seen::default() }]).contains("did not load the agent"));
         assert!(give_up(&[Seen { accepted: 2, agents: 1, ..Seen::default() }]).contains("did not connect"));
-        assert!(give_up(&[Seen { accepted: 2, agents: 1, silent: 1, ..Seen::default() }]).contains("did not answer"));
+        let page = Some("iPhone, Safari 18.5".to_owned());
+        let silent = give_up(&[Seen { accepted: 2, agents: 1, silent: 1, page, ..Seen::default() }]);
+        assert!(silent.starts_with("A page (iPhone, Safari 18.5) connected but did not answer"), "{silent}");
+        let passed_over = vec!["iPhone, 'a'".to_owned(), "iPhone, 'b'".to_owned()];
+        let none = give_up(&[Seen { accepted: 2, agents: 1, passed_over, ..Seen::default() }]);
+        assert!(none.contains("fits none of them: iPhone, 'a'; iPhone, 'b'. Give a part"), "{none}");
     }
 
     #[test]
@@ -283,13 +314,15 @@ mod tests {
                 .collect()
         };
         let mut seen = Seen { refused: 1, ..Seen::default() };
-        assert_eq!(stages(wait.on_seen(seen)), [AttachStage::Refused]);
+        assert_eq!(stages(wait.on_seen(seen.clone())), [AttachStage::Refused]);
+        seen.leftovers = 1;
+        assert_eq!(stages(wait.on_seen(seen.clone())), [AttachStage::Refused]);
         seen.refused = 2;
         seen.accepted = 1;
-        assert_eq!(stages(wait.on_seen(seen)), [AttachStage::Refused, AttachStage::Accepted]);
+        assert_eq!(stages(wait.on_seen(seen.clone())), [AttachStage::Refused, AttachStage::Accepted]);
         seen.accepted = 3;
         seen.agents = 1;
-        assert_eq!(stages(wait.on_seen(seen)), [AttachStage::AgentLoaded]);
+        assert_eq!(stages(wait.on_seen(seen.clone())), [AttachStage::AgentLoaded]);
         assert_eq!(wait.on_seen(seen), []);
     }
 }

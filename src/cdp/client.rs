@@ -323,7 +323,7 @@ fn ending(event: &CdpEvent, session_id: &str, state: &State) -> Option<(String, 
             let reason = match why.as_str() {
                 "target_closed" => CloseReason::TargetClosed("its tab was closed".into()),
                 "Render process gone." => CloseReason::Crashed("its renderer process ended".into()),
-                "replaced_by_another_page" => CloseReason::Replaced("another page took its place".into()),
+                "replaced_by_another_page" => CloseReason::Replaced("the browser says so".into()),
                 _ => CloseReason::Detached(why.into()),
             };
             Some((session_id.to_owned(), reason))

@@ -19,7 +19,7 @@ pub enum CloseReason {
     #[error("the session with the page was ended: {0}")]
     Detached(Arc<str>),
     /// Another page took its place.
-    #[error("the page was replaced: {0}")]
+    #[error("the page was replaced by another page: {0}")]
     Replaced(Arc<str>),
     /// The browser itself ended.
     #[error("the browser ended: {0}")]

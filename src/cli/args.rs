@@ -162,6 +162,12 @@ struct PlaceArgs {
     /// Do not open the dashboard in a browser
     #[arg(long, help_heading = "How a device attaches")]
     headless: bool,
+    /// Use only a page whose user agent, title or address contains this
+    #[arg(long, value_name = "TEXT", help_heading = "How a device attaches")]
+    device: Option<String>,
+    /// A second page that calls during the run takes the place of the first [default: it is turned away]
+    #[arg(long, help_heading = "How a device attaches")]
+    take_over: bool,
     /// How long to wait for a page [default: for ever; 2m in CI]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "How a device attaches")]
     attach_timeout: Option<String>,
@@ -322,6 +328,8 @@ impl From<RunArgs> for Given {
             relay_port: place.relay_port,
             dashboard_port: place.dashboard_port,
             headless: switch(place.headless),
+            device: place.device,
+            take_over: place.take_over.then_some(true),
             attach_timeout: place.attach_timeout,
             show_url: place.show_url,
             qr_stdout: place.qr_stdout,

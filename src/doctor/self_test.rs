@@ -24,8 +24,7 @@ const HELLO: &str = r#"{"method":"Agent.hello","params":{"doc":"doctor","url":"a
 
 /// Tries a relay with this secret. Also returns by how many seconds its clock is ahead of ours.
 pub(super) async fn relay(secret: Secret) -> (Result<RelaySeen, String>, Result<i64, String>) {
-    let options = RelayOptions { secret, agent: crate::assets::AGENT, listen: RelayOptions::LOOPBACK, app: None };
-    let relay = match Relay::start(options).await {
+    let relay = match Relay::start(RelayOptions::local(secret, crate::assets::AGENT)).await {
         Ok(relay) => relay,
         Err(error) => return (Err(error.to_string()), Err(error.to_string())),
     };

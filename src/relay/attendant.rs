@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +46,8 @@ pub(super) struct Attendant {
     visible: bool,
     gone_at: Instant,
     unconfirmed: usize,
+    /// Who wants to know whether the page is alive.
+    asked: Vec<oneshot::Sender<()>>,
 }
 
 /// What wakes the task.
@@ -68,6 +70,7 @@ impl Attendant {
             visible: true,
             gone_at: Instant::now() + RECONNECT_LIMIT,
             unconfirmed: 0,
+            asked: Vec::new(),
         }
     }
 
@@ -123,6 +126,10 @@ impl Attendant {
                 self.conversation.client_changed();
                 self.client = Some(peer);
             }
+            Input::Ask(asker) => {
+                self.asked.push(asker);
+                self.echo();
+            }
             Input::Doubt if self.leg.is_some() => self.set_state(TargetState::Frozen),
             // What an older connection still had to say.
             Input::Closed(_) | Input::Agent(..) | Input::Page(..) | Input::Doubt | Input::Dismiss(_) => {}
@@ -151,7 +158,16 @@ impl Attendant {
             view.leaving = false;
             view.state = state;
         });
+        self.answer_askers();
         self.perform(step).await;
+    }
+
+    /// The page is alive: it spoke for itself.
+    fn answer_askers(&mut self) {
+        for asker in self.asked.drain(..) {
+            // Whoever asked may have lost patience.
+            let _ = asker.send(());
+        }
     }
 
     fn on_agent(&mut self, says: AgentSays) {
@@ -162,6 +178,7 @@ impl Attendant {
             AgentSays::Echo { received, visible } => {
                 self.conversation.confirmed(received);
                 self.visible = visible;
+                self.answer_askers();
             }
             AgentSays::Visibility { visible } => self.visible = visible,
             AgentSays::Page { url, title } => {
@@ -173,6 +190,7 @@ impl Attendant {
             }
             AgentSays::Leaving {} => {
                 self.view.send_modify(|view| view.leaving = true);
+                self.asked.clear();
                 return;
             }
             AgentSays::Skipped { received, dropped } => {
@@ -231,12 +249,16 @@ impl Attendant {
 
     fn end(&mut self, reason: CloseReason) {
         self.view.send_modify(|view| view.state = TargetState::Gone);
+        let (code, words) = match reason {
+            CloseReason::Replaced(_) => (close::REPLACED, "replaced by another page"),
+            _ => (close::DONE, "done"),
+        };
         // The client ends what is pending by itself, with this reason.
         if let Some(client) = self.client.take() {
             client.close_with(reason);
         }
         if let Some(leg) = self.leg.take() {
-            let _ = leg.outgoing.try_send(Outgoing::Close(close::DONE, "done"));
+            let _ = leg.outgoing.try_send(Outgoing::Close(code, words));
         }
     }
 

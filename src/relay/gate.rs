@@ -50,8 +50,10 @@ pub(super) struct Credentials {
 pub(super) enum Refusal {
     /// It brought nothing.
     Missing,
-    /// Its code or ticket is wrong or too old.
+    /// Its code is wrong or too old.
     Wrong,
+    /// Its ticket is none of this run: a page that another run left behind, whatever code it still has.
+    Stale,
     /// Wrong, and it was the one that locked the gate.
     WrongAndLocked,
     /// The gate is locked.
@@ -109,6 +111,10 @@ impl Gate {
         {
             return Ok(());
         }
+        if given.ticket.is_some() {
+            // No code is looked at, so nothing can be guessed this way.
+            return Err(Refusal::Stale);
+        }
         self.check_code(given, now)?;
         if let Some(code) = &given.code {
             remember(&mut self.pairs, (id.clone(), code.clone()));
@@ -147,7 +153,7 @@ impl Gate {
                 Ok(())
             }
             // Nothing was guessed, so nothing counts.
-            None if given.ticket.is_none() && given.page_ticket.is_none() => Err(Refusal::Missing),
+            None if given.page_ticket.is_none() => Err(Refusal::Missing),
             _ => Err(self.count_wrong(now.monotonic)),
         }
     }
@@ -231,9 +237,14 @@ mod tests {
         assert_eq!(ticket, lab.gate.ticket(&id("a")).unwrap());
         let shown = |ticket: &Hidden| Credentials { ticket: Some(ticket.clone()), ..Credentials::default() };
         assert_eq!(lab.gate.check_target(&id("a"), &shown(&ticket), lab.after(9999)), Ok(()));
-        assert_eq!(lab.gate.check_target(&id("b"), &shown(&ticket), lab.after(0)), Err(Refusal::Wrong));
+        assert_eq!(lab.gate.check_target(&id("b"), &shown(&ticket), lab.after(0)), Err(Refusal::Stale));
         let mut other = Lab::new();
-        assert_eq!(other.gate.check_target(&id("a"), &shown(&ticket), other.after(0)), Err(Refusal::Wrong));
+        assert_eq!(other.gate.check_target(&id("a"), &shown(&ticket), other.after(0)), Err(Refusal::Stale));
+        // A leftover of another run may still have a code that counts: both have one secret.
+        let leftover = Credentials { ticket: Some(ticket), ..other.right_code() };
+        assert_eq!(other.gate.check_target(&id("a"), &leftover, other.after(0)), Err(Refusal::Stale));
+        assert_eq!(other.gate.check_target(&id("a"), &other.right_code(), other.after(0)), Ok(()));
+        assert_eq!(other.gate.check_target(&id("a"), &leftover, other.after(0)), Ok(()), "the pair is of this run");
     }
 
     #[test]

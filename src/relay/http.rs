@@ -100,10 +100,10 @@ fn socket(hub: &Arc<Hub>, upgrade: WebSocketUpgrade, id: TargetId, given: Creden
             // What does not talk like our agent is silenced; the code that makes a stock agent stop is 1000.
             let Some(hello) = hello else { return leg::dismiss(socket, close::DONE, "no agent").await };
             match hub.admit(id, hello).await {
-                Some(Admitted { target, leg, outgoing }) => {
+                Ok(Admitted { target, leg, outgoing }) => {
                     leg::run(socket, leg, outgoing, target.input().clone()).await;
                 }
-                None => leg::dismiss(socket, close::IN_USE, "another page is in use").await,
+                Err((code, reason)) => leg::dismiss(socket, code, reason).await,
             }
         })
     })

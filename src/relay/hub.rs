@@ -1,5 +1,6 @@
 //! What the relay's tasks share: the gate, the registry, and what has been seen so far.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, watch};
@@ -7,21 +8,29 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::attendant::Attendant;
+use super::choice::{Choice, say};
 use super::conversation::Hello;
 use super::gate::{Credentials, Gate, Now, Refusal};
-use super::leg::{LEG_QUEUE, Outgoing};
+use super::leg::{LEG_QUEUE, Outgoing, close};
 use super::proxy::AppProxy;
-use super::registry::{Admission, LegId, Registry, TargetId};
-use super::server::{App, RelayOptions};
-use super::target::{Input, Target, TargetInfo, TargetState};
+use super::registry::{Admission, LegId, Presence, Registry, Rule, TargetId};
+use super::server::RelayOptions;
+use super::target::{Input, Target, TargetInfo, TargetState, words};
 use crate::cdp::CloseReason;
 use crate::secret::{Hidden, SafeUrl, SecretError, random_ticket};
+
+/// Sentences that are said once; more pages than that nobody tells apart.
+const MAX_SAID: usize = 32;
+/// Pages that were not asked for, as they are listed.
+const MAX_PASSED_OVER: usize = 4;
 
 /// What the relay has seen since it started. Counts only grow.
 #[derive(Clone, Debug, Default)]
 pub struct RelayStatus {
-    /// Calls with a wrong or expired code, or a ticket of another run.
+    /// Calls with a wrong or expired code.
     pub refused: u32,
+    /// Calls of pages that an earlier run left behind.
+    pub leftovers: u32,
     /// Times the gate was locked because of too many of them.
     pub locked: u32,
     /// Calls that were let in.
@@ -30,6 +39,8 @@ pub struct RelayStatus {
     pub agents_served: u32,
     /// Pages turned away because another one was in use.
     pub second_pages: u32,
+    /// Pages that are none of those that were asked for (`--device`), in words, the first few.
+    pub passed_over: Vec<String>,
     /// Version that an app in the field reported.
     pub app_version: Option<String>,
     /// The page in use, also while it is away.
@@ -72,9 +83,14 @@ pub(super) struct Hub {
     pub(super) tasks: TaskTracker,
     /// What has been seen.
     pub(super) status: watch::Sender<RelayStatus>,
+    choice: Choice,
+    notices: mpsc::UnboundedSender<String>,
+    said: Mutex<HashSet<String>>,
     public: Mutex<Public>,
     gate: Mutex<Gate>,
     registry: Mutex<Registry>,
+    /// Held while it is found out which of two pages is kept.
+    weighing: tokio::sync::Mutex<()>,
 }
 
 /// A page that was let in, with its connection's queue.
@@ -92,15 +108,19 @@ impl Hub {
         let name = random_ticket()?;
         Ok(Self {
             agent: options.agent,
-            app: options.app.map(|App { address, notices }| AppProxy::new(address, notices)),
+            app: options.app.map(|address| AppProxy::new(address, options.notices.clone())),
             echo: Echo { path: random_ticket()?, answer: random_ticket()? },
             cookie: format!("ait_{}", name.expose().get(..8).unwrap_or_default()),
             shutdown,
             tasks: TaskTracker::new(),
             status: watch::channel(RelayStatus::default()).0,
+            choice: options.choice,
+            notices: options.notices,
+            said: Mutex::default(),
             public: Mutex::default(),
             gate: Mutex::new(gate),
             registry: Mutex::new(Registry::default()),
+            weighing: tokio::sync::Mutex::default(),
         })
     }
 
@@ -140,6 +160,7 @@ impl Hub {
         self.status.send_modify(|status| match verdict {
             Ok(()) => status.accepted += 1,
             Err(Refusal::Missing) => {}
+            Err(Refusal::Stale) => status.leftovers += 1,
             Err(Refusal::Wrong | Refusal::Locked) => status.refused += 1,
             Err(Refusal::WrongAndLocked) => {
                 status.refused += 1;
@@ -149,31 +170,91 @@ impl Hub {
         verdict
     }
 
-    /// Gives a connection to its page: a new one, or the one that is back. `None` when another page is in use.
-    pub(super) async fn admit(self: &Arc<Self>, id: TargetId, hello: Hello) -> Option<Admitted> {
+    /// Gives a connection to its page: a new one, or the one that is back.
+    ///
+    /// # Errors
+    /// Code and reason for the page, when it is not wanted.
+    pub(super) async fn admit(self: &Arc<Self>, id: TargetId, hello: Hello) -> Result<Admitted, (u16, &'static str)> {
+        if !self.choice.takes(&hello) {
+            self.pass_over(&hello);
+            return Err((close::PASSED_OVER, "another device was asked for"));
+        }
         // Only fails when the operating system has no random numbers; then no page can be held.
-        let ticket = lock(&self.gate).ticket(&id).ok()?;
-        let current = self.status.borrow().target.clone();
-        let state = current.as_ref().map_or(TargetState::Gone, |target| target.view().state);
-        let (admission, leg) = lock(&self.registry).admit(&id, state.answers());
+        let ticket = lock(&self.gate).ticket(&id).map_err(|_| (close::DONE, "no ticket"))?;
+        let (admission, leg, current) = self.weigh(&id, &hello).await;
         let target = match (admission, current) {
-            (Admission::Refused, _) => {
-                tracing::warn!("a second page called while another one was in use, and was turned away");
+            (Admission::Refused | Admission::Ask, current) => {
+                if let Some(current) = current {
+                    self.say(say::refused(&hello, &current.view().info));
+                }
                 self.status.send_modify(|status| status.second_pages += 1);
-                return None;
+                return Err((close::IN_USE, "another page is in use"));
             }
-            (Admission::Rejoined, Some(target)) if state != TargetState::Gone => target,
-            (Admission::TakesOver, Some(former)) => {
-                former.dismiss(CloseReason::Replaced("another page attached".into())).await;
+            (Admission::Rejoined, Some(target)) if target.view().state != TargetState::Gone => target,
+            (Admission::TakesOver { answered }, Some(former)) => {
+                self.say(match (answered, former.is_in_use()) {
+                    (false, _) => say::in_place_of_silent(&hello, &former.view().info),
+                    (true, true) => say::took_over(&hello, &former.view().info),
+                    (true, false) => say::newest(&hello, &former.view().info),
+                });
+                former.dismiss(CloseReason::Replaced(words(&hello.user_agent, &hello.title).into())).await;
                 self.attend(id, &hello)
             }
             _ => self.attend(id, &hello),
         };
         let (queue, outgoing) = mpsc::channel(LEG_QUEUE);
         let opened = Input::Opened { leg, outgoing: queue, hello, ticket };
-        target.input().send(opened).await.ok()?;
+        target.input().send(opened).await.map_err(|_| (close::DONE, "done"))?;
         self.status.send_modify(|status| status.target = Some(target.clone()));
-        Some(Admitted { target, leg, outgoing })
+        Ok(Admitted { target, leg, outgoing })
+    }
+
+    /// Finds out what becomes of a page, and returns the one that was attached.
+    async fn weigh(&self, id: &TargetId, hello: &Hello) -> (Admission, LegId, Option<Target>) {
+        let current = self.status.borrow().target.clone();
+        let presence = current.as_ref().map_or(Presence::Gone, presence);
+        let (admission, leg) = self.decide(id, hello, presence, current.as_ref());
+        if admission != Admission::Ask {
+            return (admission, leg, current);
+        }
+        // One at a time, so that no answer is about a page that another newcomer has replaced. A page that reconnects
+        // never gets here, so that it does not wait for the question whether it is there.
+        let _one = self.weighing.lock().await;
+        let current = self.status.borrow().target.clone();
+        let presence = match &current {
+            Some(target) if target.answers().await => Presence::Answers,
+            Some(target) if target.view().state != TargetState::Gone => Presence::Silent,
+            _ => Presence::Gone,
+        };
+        let (admission, leg) = self.decide(id, hello, presence, current.as_ref());
+        (admission, leg, current)
+    }
+
+    fn decide(&self, id: &TargetId, hello: &Hello, presence: Presence, current: Option<&Target>) -> (Admission, LegId) {
+        let is_kept = !self.choice.take_over && current.is_some_and(Target::is_in_use);
+        let rule = if is_kept { Rule::Older } else { Rule::Newer };
+        lock(&self.registry).admit(id, &hello.doc, presence, rule)
+    }
+
+    fn pass_over(&self, hello: &Hello) {
+        let name = words(&hello.user_agent, &hello.title);
+        self.say(say::passed_over(hello));
+        self.status.send_if_modified(|status| {
+            let new = status.passed_over.len() < MAX_PASSED_OVER && !status.passed_over.contains(&name);
+            if new {
+                status.passed_over.push(name);
+            }
+            new
+        });
+    }
+
+    /// Tells a person, once each.
+    fn say(&self, sentence: String) {
+        let mut said = lock(&self.said);
+        if said.len() < MAX_SAID && said.insert(sentence.clone()) {
+            // Whoever listens may have ended.
+            let _ = self.notices.send(sentence);
+        }
     }
 
     /// Starts the task of a new page.
@@ -196,6 +277,16 @@ impl Hub {
             }
         });
         target
+    }
+}
+
+/// What is known of a page without asking it.
+fn presence(target: &Target) -> Presence {
+    let view = target.view();
+    match view.state {
+        TargetState::Gone => Presence::Gone,
+        _ if view.leaving => Presence::Left,
+        _ => Presence::Unknown,
     }
 }
 

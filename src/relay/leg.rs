@@ -37,6 +37,8 @@ pub(super) mod close {
     pub(in crate::relay) const REPLACED: u16 = 4408;
     /// Another page is in use.
     pub(in crate::relay) const IN_USE: u16 = 4409;
+    /// Not a page that was asked for; it may become one when its address or title changes, so the agent dials again.
+    pub(in crate::relay) const PASSED_OVER: u16 = 4410;
 }
 
 /// What a leg is asked to send.

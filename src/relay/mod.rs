@@ -8,9 +8,10 @@
 //! ```
 //!
 //! A target outlives its connections: a page that reconnects goes on where it was, one that loads again looks to its
-//! client like a navigation in Chrome. `route`, `gate`, `registry` and `conversation` are pure; the others are thin.
+//! client like a navigation in Chrome. `route`, `gate`, `choice`, `registry` and `conversation` are pure; the others are thin.
 
 mod attendant;
+mod choice;
 mod conversation;
 mod envelope;
 mod gate;
@@ -24,8 +25,9 @@ mod server;
 mod target;
 
 pub use attendant::RECONNECT_LIMIT;
+pub use choice::Choice;
 pub use hub::{Echo, RelayStatus};
 pub use proxy::{AppAddress, AppAddressError};
 pub use registry::TargetId;
-pub use server::{App, Relay, RelayError, RelayOptions};
+pub use server::{Relay, RelayError, RelayOptions};
 pub use target::{Target, TargetInfo, TargetState, TargetView};

@@ -8,10 +8,11 @@ use axum::Router;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::choice::Choice;
 use super::gate::Gate;
 use super::http;
 use super::hub::{Echo, Hub, Public, RelayStatus};
@@ -31,22 +32,23 @@ pub struct RelayOptions {
     pub agent: &'static str,
     /// Where to listen.
     pub listen: SocketAddr,
-    /// The app that the attach link leads to; without it a page of ours.
-    pub app: Option<App>,
-}
-
-/// An app that is served behind the relay.
-#[derive(Debug)]
-pub struct App {
-    /// Its server.
-    pub address: AppAddress,
-    /// Takes what a person should know about it.
+    /// The server of the app that the attach link leads to; without it a page of ours.
+    pub app: Option<AppAddress>,
+    /// Which page is wanted.
+    pub choice: Choice,
+    /// Takes what a person should know, in sentences.
     pub notices: mpsc::UnboundedSender<String>,
 }
 
 impl RelayOptions {
     /// On a free port of this machine, reachable from it alone.
     pub const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+    /// There, for any page, and with nobody who wants to know what happens.
+    pub fn local(secret: Secret, agent: &'static str) -> Self {
+        let (notices, _) = mpsc::unbounded_channel();
+        Self { secret, agent, listen: Self::LOOPBACK, app: None, choice: Choice::default(), notices }
+    }
 }
 
 /// Why a relay did not start.
@@ -71,7 +73,7 @@ pub struct Relay {
     hub: Arc<Hub>,
     address: SocketAddr,
     totp: Totp,
-    server: JoinHandle<()>,
+    server: AbortHandle,
 }
 
 impl Relay {
@@ -86,7 +88,7 @@ impl Relay {
         let shutdown = CancellationToken::new();
         let hub = Arc::new(Hub::new(options, gate, shutdown.clone())?);
         let app = Router::new().fallback(http::handle).with_state(Arc::clone(&hub));
-        let server = tokio::spawn(async move {
+        let serve = async move {
             let listener = listener.tap_io(|stream| {
                 // Small frames must not wait for each other; a socket that cannot be told so only is slower.
                 drop(stream.set_nodelay(true));
@@ -95,7 +97,8 @@ impl Relay {
             if let Err(error) = serve.await {
                 tracing::error!(%error, "the relay stopped listening");
             }
-        });
+        };
+        let server = hub.tasks.spawn(serve).abort_handle();
         Ok(Self { hub, address, totp, server })
     }
 
@@ -126,15 +129,10 @@ impl Relay {
     }
 
     /// Tells every page that the run is over, closes every connection and stops listening; within a second.
-    pub async fn shutdown(mut self) {
+    pub async fn shutdown(&self) {
         self.hub.shutdown.cancel();
         self.hub.tasks.close();
-        let drained = async {
-            self.hub.tasks.wait().await;
-            // It ended, or it panicked; there is nothing to do about either.
-            let _ = (&mut self.server).await;
-        };
-        if timeout(SHUTDOWN_LIMIT, drained).await.is_err() {
+        if timeout(SHUTDOWN_LIMIT, self.hub.tasks.wait()).await.is_err() {
             tracing::debug!("a page did not confirm the end in time");
         }
     }

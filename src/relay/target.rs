@@ -1,6 +1,11 @@
 //! One attached page, as the rest of the tool sees it.
 
-use tokio::sync::{mpsc, watch};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
 
 use super::conversation::Hello;
 use super::leg::{AgentSays, Outgoing};
@@ -8,9 +13,15 @@ use super::registry::{LegId, TargetId};
 use crate::cdp::CloseReason;
 use crate::cdp::transport::{self, Peer, Transport};
 use crate::secret::{Hidden, SafeUrl};
+use crate::user_agent;
 
 /// Messages of a page that may wait for the target's task; more, and its socket is not read, which slows it down.
 const INPUT_QUEUE: usize = 64;
+/// A page that is asked whether it is alive answers this soon, or reconnects: some trips to a phone behind a tunnel, and
+/// the agent's second dial. Whoever dials in its place waits for it, and gives up only after 8 s.
+const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+/// Characters of a title that a person needs to know a page by.
+const MAX_TITLE: usize = 60;
 
 /// What is known of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +36,22 @@ pub struct TargetInfo {
     pub user_agent: String,
     /// Version of the agent in it.
     pub agent_version: String,
+}
+
+impl TargetInfo {
+    /// What a person knows it by: device, engine and title.
+    pub fn words(&self) -> String {
+        words(&self.user_agent, &self.title)
+    }
+}
+
+/// Device, engine and title of a page, as far as they are known.
+pub(super) fn words(user_agent: &str, title: &str) -> String {
+    let title: String = title.chars().take(MAX_TITLE).collect();
+    let title = if title.trim().is_empty() { title } else { format!("'{title}'") };
+    let known = [user_agent::device(user_agent), user_agent::engine(user_agent), title];
+    let known: Vec<String> = known.into_iter().filter(|part| !part.trim().is_empty()).collect();
+    if known.is_empty() { "an unknown device".to_owned() } else { known.join(", ") }
 }
 
 /// How a page is.
@@ -86,6 +113,8 @@ pub(super) enum Input {
     Page(LegId, String),
     /// A client comes, in place of the one that was there.
     Connect(Peer),
+    /// Somebody wants to know whether it is alive; the sender is dropped when it is left.
+    Ask(oneshot::Sender<()>),
     /// A client got no answer.
     Doubt,
     /// The page is not wanted any more.
@@ -98,6 +127,7 @@ pub struct Target {
     id: TargetId,
     view: watch::Receiver<TargetView>,
     input: mpsc::Sender<Input>,
+    in_use: Arc<AtomicBool>,
 }
 
 impl Target {
@@ -131,6 +161,26 @@ impl Target {
         let _ = self.input.send(Input::Doubt).await;
     }
 
+    /// Whether a run works with it from now on: then another page that calls does not get its place for the asking.
+    pub fn set_in_use(&self, in_use: bool) {
+        self.in_use.store(in_use, Ordering::Relaxed);
+    }
+
+    /// A run works with it.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.in_use.load(Ordering::Relaxed)
+    }
+
+    /// Asks the page itself whether it is alive.
+    pub(super) async fn answers(&self) -> bool {
+        let (asker, answer) = oneshot::channel();
+        let asked = async {
+            self.input.send(Input::Ask(asker)).await.ok()?;
+            answer.await.ok()
+        };
+        matches!(timeout(ANSWER_LIMIT, asked).await, Ok(Some(())))
+    }
+
     /// Whether both are the same page.
     pub fn is(&self, other: &Self) -> bool {
         self.view.same_channel(&other.view)
@@ -146,7 +196,7 @@ impl Target {
         let view = TargetView { info, state: TargetState::Live, document: 1, leaving: false };
         let (view_in, view) = watch::channel(view);
         let (input, input_out) = mpsc::channel(INPUT_QUEUE);
-        (Self { id, view, input }, view_in, input_out)
+        (Self { id, view, input, in_use: Arc::default() }, view_in, input_out)
     }
 
     /// Where its connections report.

@@ -13,7 +13,7 @@ use crate::attach::{AttachPresenter, DeviceOptions, DevicePages, LinkKind, Reach
 use crate::cdp::page::PageSource;
 use crate::chrome::{ChromeOptions, ChromePages, EndpointOptions, EndpointPages};
 use crate::event::TargetKind;
-use crate::relay::{AppAddress, AppAddressError};
+use crate::relay::{AppAddress, AppAddressError, Choice};
 use crate::secret::{Secret, SecretError, find_secret};
 use crate::settings::Settings;
 use crate::tunnel::{AddressError, LanError};
@@ -116,6 +116,7 @@ fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pa
         link,
         app: app(settings)?,
         reach,
+        choice: choice(settings),
         attach_timeout: attach.timeout.as_ref().map(|timeout| timeout.value),
         presenter,
     });
@@ -135,12 +136,14 @@ fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
     let secret = Secret::random()?;
     let attach_timeout = settings.attach.timeout.as_ref().map_or(webkit::ATTACH_LIMIT, |timeout| timeout.value);
     let app = app(settings)?;
+    let choice = choice(settings);
     let source = WebkitPages::new(options, |presenter| DeviceOptions {
         secret,
         agent: assets::AGENT,
         link: LinkKind::Hosted,
         app,
         reach: Reach::LOOPBACK,
+        choice,
         attach_timeout: Some(attach_timeout),
         presenter,
     });
@@ -150,6 +153,11 @@ fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
 /// The app that is served behind the relay.
 fn app(settings: &Settings) -> Result<Option<AppAddress>, AppAddressError> {
     settings.attach.app_url.as_ref().map(|url| AppAddress::new(&url.value)).transpose()
+}
+
+/// Which page is wanted.
+fn choice(settings: &Settings) -> Choice {
+    Choice { device: settings.attach.device.clone(), take_over: settings.attach.take_over }
 }
 
 /// A page that dials into the relay is the one its link leads to.

@@ -89,6 +89,10 @@ pub struct Given {
     pub dashboard_port: Option<String>,
     /// Open no browser.
     pub headless: Option<bool>,
+    /// Part of the user agent, title or address of the page that is wanted.
+    pub device: Option<String>,
+    /// A second page takes the place of the first.
+    pub take_over: Option<bool>,
     /// Link that opens the page in its host app.
     #[serde(skip)]
     pub scheme_url: Option<String>,

@@ -252,6 +252,11 @@ fn attach(from: &Sources<'_>) -> Result<AttachSettings, SettingsError> {
         scheme_url: scheme.map(Into::into),
         app_url: app,
         tunnel: tunnel(from)?,
+        device: from
+            .text("--device", |given| &given.device)
+            .map(|text| text.value)
+            .filter(|text| !text.trim().is_empty()),
+        take_over: from.switch(|given| given.take_over).unwrap_or(false),
         show_url: from.flags.show_url,
         qr_stdout: from.flags.qr_stdout,
         secret: from.around.variable("AIT_DEBUG_TOTP_SECRET").map(Into::into),

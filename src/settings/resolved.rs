@@ -114,6 +114,10 @@ pub struct AttachSettings {
     pub app_url: Option<Sourced<String>>,
     /// How the phone reaches the relay.
     pub tunnel: TunnelSettings,
+    /// Part of the user agent, title or address of the page that is wanted.
+    pub device: Option<String>,
+    /// A second page takes the place of the first.
+    pub take_over: bool,
     /// Show the attach link as text.
     pub show_url: bool,
     /// Show the QR code also where stdout is no terminal.

@@ -4,6 +4,7 @@ mod doors;
 mod gate;
 mod loss;
 mod policy;
+mod which;
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use devtools_test::cdp::runtime::{
 };
 use devtools_test::cdp::{CdpError, CdpEvent, EventStream};
 use devtools_test::event::{EventKind, Events, RunEvent};
-use devtools_test::relay::RelayOptions;
+use devtools_test::relay::{Choice, RelayOptions};
 use devtools_test::secret::{Hidden, Secret};
 use devtools_test::webkit::{Webkit, WebkitOptions};
 use serde_json::{Value, json};
@@ -60,6 +61,7 @@ impl Desk {
             link: LinkKind::Hosted,
             app: None,
             reach,
+            choice: Choice::default(),
             attach_timeout: Some(attach_timeout),
             presenter: Box::new(Links(sender)),
         });

@@ -5,7 +5,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::cdp::transport::Transport;
-use crate::relay::registry::{Registry, TargetId};
+use crate::relay::registry::{Presence, Registry, Rule, TargetId};
 use crate::relay::target::{Target, TargetInfo};
 
 /// A target whose connections are played by the test.
@@ -32,7 +32,7 @@ impl Lab {
     }
 
     async fn open(&mut self, doc: &str, room: usize) -> (LegId, mpsc::Receiver<Outgoing>) {
-        let (_, leg) = self.registry.admit(self.target.id(), false);
+        let (_, leg) = self.registry.admit(self.target.id(), doc, Presence::Silent, Rule::Older);
         let (outgoing, sent) = mpsc::channel(room);
         let hello = Hello { doc: doc.into(), visible: true, ..Hello::default() };
         let opened = Input::Opened { leg, outgoing, hello, ticket: Hidden::new("t") };
@@ -121,4 +121,38 @@ async fn a_shutdown_tells_page_and_client() {
     lab.shutdown.cancel();
     assert!(matches!(sent.recv().await, Some(Outgoing::Close(close::DONE, _))));
     assert!(end_of(transport).await.contains("run is over"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_is_asked_whether_it_is_alive_answers_itself_or_comes_back() {
+    let mut lab = Lab::new();
+    let (leg, mut sent) = lab.open("d", 64).await;
+    sent.recv().await;
+    let target = lab.target.clone();
+    let (answers, ()) = tokio::join!(target.answers(), async {
+        assert!(matches!(sent.recv().await, Some(Outgoing::Text(echo)) if echo.contains("Relay.echo")));
+        lab.echo(leg, true).await;
+    });
+    assert!(answers);
+    let began = Instant::now();
+    assert!(!target.answers().await, "a page in a loop says nothing");
+    assert_eq!(began.elapsed(), Duration::from_secs(2));
+    let (answers, ()) = tokio::join!(target.answers(), async {
+        lab.target.input().send(Input::Agent(leg, AgentSays::Leaving {})).await.unwrap();
+    });
+    assert!(!answers && began.elapsed() == Duration::from_secs(2), "a page that is left does not");
+    lab.target.input().send(Input::Closed(leg)).await.unwrap();
+    let (answers, _) = tokio::join!(target.answers(), lab.open("d", 64));
+    assert!(answers, "it was only out of reach");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_is_replaced_is_told_so() {
+    let mut lab = Lab::new();
+    let (_, mut sent) = lab.open("d", 64).await;
+    sent.recv().await;
+    lab.target.dismiss(CloseReason::Replaced("another page attached".into())).await;
+    assert!(
+        matches!(sent.recv().await, Some(Outgoing::Close(close::REPLACED, words)) if words.contains("another page"))
+    );
 }

@@ -14,13 +14,7 @@ use super::*;
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 pub(super) async fn relay() -> Relay {
-    let options = RelayOptions {
-        secret: Secret::random().unwrap(),
-        agent: "/* agent */",
-        listen: RelayOptions::LOOPBACK,
-        app: None,
-    };
-    Relay::start(options).await.unwrap()
+    Relay::start(RelayOptions::local(Secret::random().unwrap(), "/* agent */")).await.unwrap()
 }
 
 pub(super) fn code(relay: &Relay) -> String {
@@ -170,19 +164,6 @@ async fn a_socket_with_a_wrong_code_is_told_4401_and_a_ticket_outlives_the_code(
     assert_eq!(closed(&mut other).await.0, 4401, "a ticket is for one target");
     relay.shutdown().await;
     assert_eq!(closed(&mut again).await.0, 1000);
-}
-
-#[tokio::test]
-async fn a_second_page_is_turned_away_while_the_first_answers() {
-    let relay = relay().await;
-    let right = code(&relay);
-    let mut first = dial(&relay, &format!("/at/{right}/target/a"), None).await.unwrap();
-    hello(&mut first, "d1").await;
-    let mut second = dial(&relay, &format!("/at/{right}/target/b"), None).await.unwrap();
-    second.send(Message::text(r#"{"method":"Agent.hello","params":{"doc":"d2"}}"#)).await.unwrap();
-    assert_eq!(closed(&mut second).await, (4409, "another page is in use".into()));
-    assert_eq!(relay.status().borrow().second_pages, 1);
-    relay.shutdown().await;
 }
 
 #[tokio::test]
