@@ -20,6 +20,8 @@ struct Trip {
     running: Running,
     phone: Phone,
     wire: Wire,
+    /// What the phone opened.
+    link: String,
     _project: tempfile::TempDir,
 }
 
@@ -40,15 +42,18 @@ impl Trip {
             let text = format!("import {{ expect, it, afterAll }} from 'vitest';\n{HELP}{text}");
             fs_err::write(project.path().join(format!("{index}.ait.test.ts")), text).unwrap();
         }
+        let patience: &[&str] = if args.contains(&"--attach-timeout") { &[] } else { &["--attach-timeout", "60s"] };
         let mut running = tool(project.path())
-            .args(["--show-url", "--reporter", "json", "--attach-timeout", "60s"])
+            .args(["--show-url", "--reporter", "json"])
+            .args(patience)
             .args(args)
             .env("AIT_DEBUG_TOTP_SECRET", SECRET)
             .start();
         let link = running.wait_for("the attach link", link);
         let wire = Wire::to(&link, idle_limit);
-        let phone = Phone::open(&wire.link(&other(&link)));
-        Self { running, phone, wire, _project: project }
+        let link = wire.link(&other(&link));
+        let phone = Phone::open(&link);
+        Self { running, phone, wire, link, _project: project }
     }
 
     /// Waits until a test says that it is there.
@@ -229,4 +234,49 @@ fn a_code_that_ends_during_the_run_ends_nothing() {
     }
     trip.wire.cut();
     trip.end().expect(&["passed waits", "failed reloads", "passed after"], &["reloaded"]);
+}
+
+/// O-09: a duplicated tab has the id of the first one, and is another page all the same.
+#[test]
+fn a_duplicated_tab_is_turned_away_and_said() {
+    let waits = "it('waits', async () => { console.log('at waits'); await pause(5000); });\nit('after', () => {});\n";
+    let mut trip = Trip::start(&[waits, NEXT], &[]);
+    trip.reach("waits");
+    trip.phone.tap("window.open(location.href) && 1");
+    let report = trip.end();
+    report.expect(&["passed waits", "passed after", "passed next file"], &[]);
+    let told: Vec<_> = report.words().into_iter().filter(|words| words.contains("second page")).collect();
+    assert!(matches!(&told[..], [words] if words.contains("--take-over")), "{}", report.outcome.transcript());
+}
+
+/// O-09
+#[test]
+fn with_take_over_a_second_tab_ends_what_runs_at_once_and_gets_the_rest() {
+    let waits = "it('before', () => {});\n\
+        it('waits', async () => { sessionStorage.first = 'yes'; console.log('at waits'); await pause(60_000); }, 0);\n\
+        it('after', () => { expect(sessionStorage.first).toBeUndefined(); });\n";
+    let mut trip = Trip::start(&[waits, NEXT], &["--take-over"]);
+    trip.reach("waits");
+    let link = trip.link.clone();
+    trip.phone.open_tab(&link);
+    let report = trip.end();
+    report.expect(&["passed before", "failed waits", "passed after", "passed next file"], &["replaced"]);
+    assert!(report.outcome.took < Duration::from_secs(50), "{:?}", report.outcome.took);
+    let lost = report.of("pageLost").next().unwrap()["message"].as_str().unwrap();
+    assert!(lost.contains("replaced by another page: Linux x86_64, Chrome"), "{lost}");
+}
+
+/// O-08
+#[test]
+fn only_the_page_that_was_asked_for_is_used_and_the_others_are_listed() {
+    let running = |device: &str| {
+        let other = format!("--device={device}");
+        let trip = Trip::start(&[NEXT], &[&other, "--attach-timeout", "8s"]);
+        trip.end()
+    };
+    running("chrome").expect(&["passed next file"], &[]);
+    let report = running("iPhone");
+    assert_eq!(report.outcome.code, Some(2), "{}", report.outcome.transcript());
+    let said = report.outcome.transcript();
+    assert!(said.contains("--device fits none of them: Linux x86_64, Chrome"), "{said}");
 }
