@@ -162,7 +162,7 @@ fn credentials(hub: &Hub, parts: &Parts, code: Option<Hidden>) -> Credentials {
     let same_origin = header_text(&parts.headers, &SEC_FETCH_SITE) == Some("same-origin");
     let foreign = !same_origin
         && header_text(&parts.headers, &header::ORIGIN).is_some_and(|origin| !is_own(hub, origin, &parts.headers));
-    let page_ticket = if foreign { None } else { cookie(&parts.headers, &hub.cookie).map(Hidden::new) };
+    let page_ticket = if foreign { None } else { cookie(&parts.headers, &hub.cookie) };
     Credentials { code, ticket, page_ticket }
 }
 
@@ -178,10 +178,12 @@ pub(super) fn names_of_relay(hub: &Hub, headers: &HeaderMap) -> Vec<String> {
     public.into_iter().chain(asked).collect()
 }
 
-fn cookie<'a>(headers: &'a HeaderMap, own: &str) -> Option<&'a str> {
-    let all = headers.get_all(header::COOKIE);
-    let pairs = all.iter().filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(';'));
-    pairs.filter_map(|pair| pair.trim().split_once('=')).find_map(|(name, value)| (name == own).then_some(value))
+/// The value of our cookie. Others beside it may hold bytes of any charset.
+fn cookie(headers: &HeaderMap, own: &str) -> Option<Hidden> {
+    let mut pairs =
+        headers.get_all(header::COOKIE).iter().flat_map(|value| value.as_bytes().split(|&byte| byte == b';'));
+    let value = pairs.find_map(|pair| pair.trim_ascii().strip_prefix(own.as_bytes())?.strip_prefix(b"="))?;
+    std::str::from_utf8(value).ok().map(Hidden::new)
 }
 
 fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

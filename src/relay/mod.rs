@@ -27,7 +27,7 @@ mod target;
 pub use attendant::RECONNECT_LIMIT;
 pub use choice::Choice;
 pub use hub::{Echo, RelayStatus};
-pub use proxy::{AppAddress, AppAddressError};
+pub use proxy::{AppAddress, AppAddressError, is_this_machine};
 pub use registry::TargetId;
 pub use server::{Relay, RelayError, RelayOptions};
 pub use target::{Target, TargetInfo, TargetState, TargetView};

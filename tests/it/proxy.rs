@@ -1,6 +1,12 @@
 //! `--app-url`: the app's own server behind the relay.
 
+mod answers;
+mod plain;
+mod policies;
+mod requests;
+mod sockets;
 mod tool;
+mod vite;
 
 use std::path::Path;
 

@@ -96,7 +96,8 @@ impl AppAddress {
     }
 }
 
-fn is_this_machine(url: &Url) -> bool {
+/// An address leads to whoever opens it.
+pub fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         // What listens everywhere calls itself so in its redirects.

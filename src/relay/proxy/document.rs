@@ -4,12 +4,12 @@
 use std::io;
 use std::pin::Pin;
 
-use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder, ZstdDecoder};
+use async_compression::tokio::bufread::{BrotliDecoder, DeflateDecoder, GzipDecoder, ZlibDecoder, ZstdDecoder};
 use axum::body::{Body, Bytes};
 use encoding_rs::{CoderResult, Decoder, Encoding};
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use lol_html::AsciiCompatibleEncoding;
-use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio_util::io::StreamReader;
 
 use super::inject::Injector;
@@ -18,8 +18,14 @@ use super::response::Coding;
 /// Bytes read at once: what arrives in one piece of a network is passed on in one piece.
 const PIECE: usize = 16 << 10;
 
+/// Bytes of the longest mark in front of a text that says in which charset it is.
+const LONGEST_MARK: usize = 3;
+
 /// Bytes of a page, as they come.
 type Pieces = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
+
+/// The same, to be read.
+type Reader = Pin<Box<dyn AsyncRead + Send>>;
 
 /// A body as pieces.
 pub(super) fn pieces(body: Body) -> Pieces {
@@ -67,35 +73,52 @@ pub(super) fn looks_like_html(first: &[u8]) -> bool {
 
 /// The page with the agent put in.
 pub(super) fn with_agent(page: Pieces, codings: &[Coding], charset: Option<&str>, injector: Injector) -> Body {
-    let charset = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
-    let mut reader: Pin<Box<dyn AsyncRead + Send>> = Box::pin(StreamReader::new(page));
+    let said = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
+    let codings = codings.to_vec();
+    let passing = async move {
+        let reader = decoded(page, &codings).await?;
+        let charset = Charset::Unknown { said, front: Vec::new() };
+        io::Result::Ok(stream::try_unfold(Passing { reader, injector, charset, over: false }, Passing::next))
+    };
+    Body::from_stream(stream::once(passing).try_flatten())
+}
+
+/// The page without the codings that were put around it.
+async fn decoded(page: Pieces, codings: &[Coding]) -> io::Result<Reader> {
+    let mut reader: Reader = Box::pin(StreamReader::new(page));
     for coding in codings.iter().rev() {
-        let coded = BufReader::new(reader);
+        let mut coded = BufReader::new(reader);
         reader = match coding {
             Coding::Gzip => {
                 let mut decoder = GzipDecoder::new(coded);
                 decoder.multiple_members(true);
                 Box::pin(decoder)
             }
-            Coding::Deflate => Box::pin(ZlibDecoder::new(coded)),
+            Coding::Deflate if has_zlib_head(coded.fill_buf().await?) => Box::pin(ZlibDecoder::new(coded)),
+            Coding::Deflate => Box::pin(DeflateDecoder::new(coded)),
             Coding::Brotli => Box::pin(BrotliDecoder::new(coded)),
             Coding::Zstd => Box::pin(ZstdDecoder::new(coded)),
         };
     }
-    let state = Passing { reader, injector, charset: Charset::Unknown(charset), over: false };
-    Body::from_stream(stream::try_unfold(state, Passing::next))
+    Ok(reader)
+}
+
+/// Some servers leave the zlib format around a `deflate` body out, and browsers take that. Its first byte names method 8
+/// and a window of at most 32 KiB (RFC 1950, 2.2), which no compressor begins bare data with.
+fn has_zlib_head(coded: &[u8]) -> bool {
+    coded.first().is_some_and(|byte| byte & 0x0f == 8 && byte >> 4 <= 7)
 }
 
 struct Passing {
-    reader: Pin<Box<dyn AsyncRead + Send>>,
+    reader: Reader,
     injector: Injector,
     charset: Charset,
     over: bool,
 }
 
 enum Charset {
-    /// Nothing was read yet; this is what was said about it.
-    Unknown(Option<&'static Encoding>),
+    /// Too little was read yet to see a mark in front; this is what was said about it.
+    Unknown { said: Option<&'static Encoding>, front: Vec<u8> },
     /// ASCII stands for itself.
     Plain,
     /// It does not: the page is sent in UTF-8 instead.
@@ -122,22 +145,26 @@ impl Passing {
 
 impl Charset {
     /// The piece in a charset the injector can read.
-    fn plain(&mut self, piece: Vec<u8>, last: bool) -> Vec<u8> {
-        let mut front = "";
-        if let Self::Unknown(said) = self {
-            // A mark in front goes over what was said. Servers write pages, not bytes: it is never torn apart.
+    fn plain(&mut self, mut piece: Vec<u8>, last: bool) -> Vec<u8> {
+        let mut text = String::new();
+        if let Self::Unknown { said, front } = self {
+            front.extend(piece);
+            if front.len() < LONGEST_MARK && !last {
+                return Vec::new();
+            }
+            piece = std::mem::take(front);
+            // A mark in front goes over what was said.
             let found = Encoding::for_bom(&piece).map(|(encoding, _)| encoding).or(*said);
             *self = match found.filter(|encoding| AsciiCompatibleEncoding::new(encoding).is_none()) {
                 None => Self::Plain,
                 Some(encoding) => {
                     // The mark says UTF-8 louder than any header.
-                    front = "\u{feff}";
+                    text.push('\u{feff}');
                     Self::Other(Box::new(encoding.new_decoder_with_bom_removal()))
                 }
             };
         }
         let Self::Other(decoder) = self else { return piece };
-        let mut text = front.to_owned();
         let mut rest = piece.as_slice();
         loop {
             text.reserve(decoder.max_utf8_buffer_length(rest.len()).unwrap_or(PIECE));
@@ -154,7 +181,7 @@ impl Charset {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use async_compression::tokio::write::{BrotliEncoder, GzipEncoder, ZlibEncoder, ZstdEncoder};
+    use async_compression::tokio::write::{BrotliEncoder, DeflateEncoder, GzipEncoder, ZlibEncoder, ZstdEncoder};
     use http_body_util::BodyExt;
     use tokio::io::{AsyncWrite, AsyncWriteExt};
 
@@ -165,16 +192,16 @@ mod tests {
     const PAGE: &str = "<!doctype html><head><title>가나다</title><body>text";
 
     fn injector() -> Injector {
-        Injector::new(TAG.into(), Needs { nonce: String::new(), sockets: Vec::new(), tls: false })
+        Injector::new(TAG.into(), Needs { nonce: String::new(), scripts: Vec::new(), sockets: Vec::new(), tls: false })
     }
 
     fn expected() -> String {
         PAGE.replace("<head>", &format!("<head>{TAG}"))
     }
 
-    /// In pieces of a few bytes.
+    /// Byte by byte.
     async fn through(page: &[u8], codings: &[Coding], charset: Option<&str>) -> io::Result<String> {
-        let pieces: Vec<io::Result<Bytes>> = page.chunks(7).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+        let pieces: Vec<io::Result<Bytes>> = page.chunks(1).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
         let body = with_agent(Box::pin(stream::iter(pieces)), codings, charset, injector());
         let bytes = body.collect().await.map_err(io::Error::other)?.to_bytes();
         Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -205,6 +232,13 @@ mod tests {
             assert_eq!(through(&twice, &[coding, Coding::Brotli], None).await.unwrap(), expected(), "{coding:?}");
             assert!(through(b"no such thing", &[coding], None).await.is_err(), "{coding:?}");
         }
+        let mut bare = Vec::new();
+        finished(DeflateEncoder::new(&mut bare), PAGE.as_bytes()).await;
+        assert_eq!(
+            through(&bare, &[Coding::Deflate], None).await.unwrap(),
+            expected(),
+            "deflate without zlib around it"
+        );
     }
 
     #[tokio::test]
@@ -258,6 +292,8 @@ mod tests {
         assert_eq!(through(&big, &[], Some("UTF-16BE")).await.unwrap(), marked);
         let with_mark = [b"\xff\xfe", little.as_slice()].concat();
         assert_eq!(through(&with_mark, &[], Some("utf-8")).await.unwrap(), marked);
+        assert_eq!(through(marked.replace(TAG, "").as_bytes(), &[], Some("utf-16")).await.unwrap(), marked);
+        assert_eq!(through(b"\xef\xbb", &[], None).await.unwrap(), format!("\u{fffd}{TAG}"));
         for charset in ["shift_jis", "euc-kr", "gb18030", "no such charset"] {
             assert_eq!(through(PAGE.as_bytes(), &[], Some(charset)).await.unwrap(), expected(), "{charset}");
         }

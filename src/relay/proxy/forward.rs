@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::Response;
+use futures_util::stream;
 use hyper::client::conn::http1;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
@@ -23,8 +24,8 @@ use super::connect::connect;
 use super::document::{first_of, looks_like_html, pieces, with_agent};
 use super::inject::Injector;
 use super::policy::Needs;
-use super::request::{Visit, is_navigation, target, upgrade};
-use super::response::{Answer, Content, SERVICE_WORKER, codings, content, keep_out_of_cache, of_document};
+use super::request::{Visit, is_navigation, is_web_socket, mark_web_socket, target};
+use super::response::{Answer, Content, SERVICE_WORKER, codings, content, is_shown, keep_out_of_cache, of_document};
 use crate::secret::random_ticket;
 
 /// Requests and sockets that are open at once; a dev server that serves every module by itself is asked for hundreds, a
@@ -135,7 +136,7 @@ async fn exchange(
                 .to_owned()
         });
     }
-    let phone = upgrade(request.headers()).map(|_| hyper::upgrade::on(&mut request));
+    let phone = is_web_socket(request.headers()).then(|| hyper::upgrade::on(&mut request));
     let (mut parts, body) = request.into_parts();
     let visit = Visit { app: &proxy.address, cookie: &hub.cookie, navigation, names: &asked.names };
     parts.headers = visit.headers(parts.headers);
@@ -210,16 +211,15 @@ async fn answer(
     permit: Arc<OwnedSemaphorePermit>,
 ) -> Response {
     let tls = hub.public().tls;
-    let switched = upgrade(response.headers());
+    let switched = is_web_socket(response.headers());
     let rewrite = Answer { app: &proxy.address, path: &asked.path, cookie: &hub.cookie, tls };
     let headers = rewrite.headers(std::mem::take(response.headers_mut()));
     let mut told = Response::new(Body::empty());
     *told.status_mut() = response.status();
     *told.headers_mut() = headers;
     match (response.status(), phone, switched) {
-        (StatusCode::SWITCHING_PROTOCOLS, Some(phone), Some(protocol)) => {
-            told.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
-            told.headers_mut().insert(header::UPGRADE, protocol);
+        (StatusCode::SWITCHING_PROTOCOLS, Some(phone), true) => {
+            mark_web_socket(told.headers_mut());
             let upstream = hyper::upgrade::on(&mut response);
             let shutdown = hub.shutdown.clone();
             hub.tasks.spawn(async move {
@@ -230,7 +230,7 @@ async fn answer(
                 drop(permit);
             });
         }
-        (StatusCode::SWITCHING_PROTOCOLS, ..) => *told.status_mut() = StatusCode::BAD_GATEWAY,
+        (StatusCode::SWITCHING_PROTOCOLS, ..) => return empty(StatusCode::BAD_GATEWAY),
         _ => {
             if let Err(error) = fill(proxy, &mut told, Body::new(response.into_body()), asked, tls).await {
                 tracing::debug!(%error, "an answer of the app's server broke off");
@@ -256,7 +256,7 @@ async fn fill(proxy: &AppProxy, told: &mut Response, body: Body, asked: &Asked, 
             .notices
             .say(&proxy.notices.unread, || format!("a page of the app gets no agent and cannot attach, because {why}"));
     };
-    if !asked.navigation {
+    if !asked.navigation || !is_shown(told.status(), told.headers()) {
         if matches!(said, Content::Html(_)) {
             keep_out_of_cache(told.headers_mut());
         }
@@ -287,19 +287,28 @@ async fn fill(proxy: &AppProxy, told: &mut Response, body: Body, asked: &Asked, 
         return Ok(());
     };
     let nonce = random_ticket().map_err(io::Error::other)?.expose().to_owned();
-    let needs = Needs { sockets: sockets(&asked.names, tls), nonce, tls };
-    let nonce =
-        if of_document(told.headers_mut(), &needs) { format!(" nonce=\"{}\"", needs.nonce) } else { String::new() };
-    let injector = Injector::new(format!("<script src=\"/target.js\"{nonce}></script>"), needs);
-    if !asked.is_head {
-        *told.body_mut() = with_agent(page, &codings, charset.as_deref(), injector);
-    }
+    let needs = needs(&asked.names, nonce, tls);
+    of_document(told.headers_mut(), &needs);
+    // Also where no policy asks for the nonce: one in the page may come after it.
+    let tag = format!("<script src=\"/target.js\" nonce=\"{}\"></script>", needs.nonce);
+    let injector = Injector::new(tag, needs);
+    *told.body_mut() = if asked.is_head {
+        // Of unknown length, as the page itself is.
+        Body::from_stream(stream::empty::<io::Result<Bytes>>())
+    } else {
+        with_agent(page, &codings, charset.as_deref(), injector)
+    };
     Ok(())
 }
 
-/// What the agent of a page connects to, as sources of a policy.
-fn sockets(names: &[String], tls: bool) -> Vec<String> {
-    let scheme = if tls { "wss" } else { "ws" };
+/// What the agent of a page needs, which is reached by these names.
+fn needs(names: &[String], nonce: String, tls: bool) -> Needs {
+    let (page, socket) = if tls { ("https", "wss") } else { ("http", "ws") };
     let plain = |name: &&String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte));
-    names.iter().filter(plain).map(|name| format!("{scheme}://{name}/target/")).collect()
+    let (mut scripts, mut sockets) = (Vec::new(), Vec::new());
+    for name in names.iter().filter(plain) {
+        scripts.push(format!("{page}://{name}/target.js"));
+        sockets.push(format!("{socket}://{name}/target/"));
+    }
+    Needs { nonce, scripts, sockets, tls }
 }

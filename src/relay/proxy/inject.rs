@@ -141,7 +141,8 @@ mod tests {
     const TAG: &str = "<script src=\"/target.js\"></script>";
 
     fn injector() -> Injector {
-        Injector::new(TAG.into(), Needs { nonce: "N".into(), sockets: vec!["ws://r/target/".into()], tls: false })
+        let (scripts, sockets) = (vec!["http://r/target.js".into()], vec!["ws://r/target/".into()]);
+        Injector::new(TAG.into(), Needs { nonce: "N".into(), scripts, sockets, tls: false })
     }
 
     fn through(pieces: &[&[u8]]) -> Vec<u8> {
@@ -196,6 +197,21 @@ mod tests {
         assert_eq!(injector.write(b"<body>sh"), b"<body>sh");
         assert_eq!(injector.write(b"ell<p"), b"ell<p", "the head is over");
         assert_eq!(injector.end(), b"");
+    }
+
+    #[test]
+    fn wherever_it_is_cut_a_page_comes_out_the_same() {
+        let meta = "<meta http-equiv=Content-Security-Policy content=\"default-src 'self'\">";
+        let given =
+            format!("\u{feff}<!-- <script> --><!doctype html>\n<html><head a='>'>{meta}<title>앱</title><body>x");
+        let whole = page(&given);
+        assert!(whole.contains(&format!("<head a='>'>{TAG}<meta")) && whole.contains("connect-src 'self' ws://r/"));
+        for cut in 0..=given.len() {
+            let (front, back) = given.as_bytes().split_at(cut);
+            assert_eq!(through(&[front, back]), whole.as_bytes(), "cut at {cut}");
+        }
+        let bytes: Vec<&[u8]> = given.as_bytes().chunks(1).collect();
+        assert_eq!(through(&bytes), whole.as_bytes());
     }
 
     proptest! {

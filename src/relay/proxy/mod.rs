@@ -20,5 +20,5 @@ mod policy;
 mod request;
 mod response;
 
-pub use address::{AppAddress, AppAddressError};
+pub use address::{AppAddress, AppAddressError, is_this_machine};
 pub(super) use forward::{AppProxy, forward};

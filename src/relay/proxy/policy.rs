@@ -6,6 +6,8 @@
 pub(super) struct Needs {
     /// The nonce its script carries.
     pub(super) nonce: String,
+    /// Where its script is, `https://host/target.js`.
+    pub(super) scripts: Vec<String>,
     /// Where its socket leads, `wss://host/target/`.
     pub(super) sockets: Vec<String>,
     /// The page came over TLS.
@@ -45,9 +47,13 @@ pub(super) fn widen(policy: &str, needs: &Needs) -> String {
     }
     let of_tags = if find(&mut directives, "script-src-elem").is_some() { "script-src-elem" } else { "script-src" };
     if let Some(values) = find(&mut directives, of_tags) {
-        // A nonce would put an end to 'unsafe-inline'.
-        let source = if allows_all_inline(values) { "'self'" } else { nonce.as_str() };
-        allow(values, source);
+        if allows_all_inline(values) {
+            // A nonce would put an end to 'unsafe-inline'. In WebKit tests run from `blob:` addresses.
+            needs.scripts.iter().for_each(|script| allow(values, script));
+            allow(values, "blob:");
+        } else {
+            allow(values, &nonce);
+        }
     }
     if let Some(values) = governing(&mut directives, "connect-src") {
         needs.sockets.iter().for_each(|socket| allow(values, socket));
@@ -104,7 +110,8 @@ mod tests {
     use super::*;
 
     fn needs(tls: bool) -> Needs {
-        Needs { nonce: "N".into(), sockets: vec!["wss://r.test/target/".into()], tls }
+        let (scripts, sockets) = (vec!["https://r.test/target.js".into()], vec!["wss://r.test/target/".into()]);
+        Needs { nonce: "N".into(), scripts, sockets, tls }
     }
 
     fn widened(policy: &str) -> String {
@@ -120,7 +127,10 @@ mod tests {
             ("script-src 'none'", "script-src 'unsafe-eval' 'nonce-N'"),
             ("Script-Src 'nonce-x' 'strict-dynamic'", "script-src 'nonce-x' 'strict-dynamic' 'unsafe-eval' 'nonce-N'"),
             ("script-src 'sha256-x='", "script-src 'sha256-x=' 'unsafe-eval' 'nonce-N'"),
-            ("script-src 'unsafe-inline' 'unsafe-eval'", "script-src 'unsafe-inline' 'unsafe-eval' 'self'"),
+            (
+                "script-src 'unsafe-inline' 'unsafe-eval'",
+                "script-src 'unsafe-inline' 'unsafe-eval' https://r.test/target.js blob:",
+            ),
             ("script-src 'unsafe-inline' 'nonce-x'", "script-src 'unsafe-inline' 'nonce-x' 'unsafe-eval' 'nonce-N'"),
             ("connect-src 'self' ", "connect-src 'self' wss://r.test/target/"),
             (

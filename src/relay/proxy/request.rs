@@ -67,11 +67,22 @@ pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
     }
 }
 
-/// The protocol this request wants to speak from now on.
-pub(super) fn upgrade(headers: &HeaderMap) -> Option<HeaderValue> {
+/// The one protocol that a connection may change to: in any other, HTTP/2 above all, further requests would pass unseen.
+const WEB_SOCKET: HeaderValue = HeaderValue::from_static("websocket");
+
+/// Whether a WebSocket is asked for, or granted.
+pub(super) fn is_web_socket(headers: &HeaderMap) -> bool {
     let connection = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
     let asks = connection.flat_map(|list| list.split(',')).any(|word| word.trim().eq_ignore_ascii_case("upgrade"));
-    headers.get(header::UPGRADE).filter(|_| asks).cloned()
+    let mut protocols = headers.get_all(header::UPGRADE).iter();
+    asks && protocols.next().is_some_and(|name| name.as_bytes().eq_ignore_ascii_case(WEB_SOCKET.as_bytes()))
+        && protocols.next().is_none()
+}
+
+/// Says that the connection changes to a WebSocket.
+pub(super) fn mark_web_socket(headers: &mut HeaderMap) {
+    headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(header::UPGRADE, WEB_SOCKET);
 }
 
 /// What a request is rewritten by.
@@ -89,11 +100,14 @@ pub(super) struct Visit<'a> {
 impl Visit<'_> {
     /// The headers as the upstream gets them.
     pub(super) fn headers(&self, mut headers: HeaderMap) -> HeaderMap {
-        let upgrade = upgrade(&headers);
+        let web_socket = is_web_socket(&headers);
+        if headers.contains_key(header::TRANSFER_ENCODING) {
+            // The chunks are what counts (RFC 9112, 6.3); a length beside them is a lie.
+            headers.remove(header::CONTENT_LENGTH);
+        }
         drop_hops(&mut headers);
-        if let Some(protocol) = upgrade {
-            headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
-            headers.insert(header::UPGRADE, protocol);
+        if web_socket {
+            mark_web_socket(&mut headers);
         }
         OF_THE_WAY.iter().for_each(|name| drop(headers.remove(*name)));
         // The relay has answered it already.
@@ -237,6 +251,7 @@ mod tests {
                 ("keep-alive", "timeout=5"),
                 ("te", "trailers"),
                 ("transfer-encoding", "chunked"),
+                ("content-length", "4"),
                 ("upgrade", "h2c"),
                 ("proxy-connection", "x"),
                 ("expect", "100-continue"),
@@ -244,8 +259,14 @@ mod tests {
             false,
         );
         assert_eq!(headers, [pair("host", "localhost:5173")]);
-        let socket = told(&[("connection", "keep-alive, Upgrade"), ("upgrade", "websocket")], false);
+        let socket = told(&[("connection", "keep-alive, Upgrade"), ("upgrade", "WebSocket")], false);
         assert!(socket.contains(&pair("connection", "upgrade")) && socket.contains(&pair("upgrade", "websocket")));
+        for other in ["h2c", "TLS/1.0", "websocket, h2c"] {
+            let headers = told(&[("connection", "upgrade"), ("upgrade", other)], false);
+            assert_eq!(headers, [pair("host", "localhost:5173")], "{other}");
+        }
+        let two = told(&[("connection", "upgrade"), ("upgrade", "websocket"), ("upgrade", "h2c")], false);
+        assert_eq!(two, [pair("host", "localhost:5173")]);
     }
 
     #[test]

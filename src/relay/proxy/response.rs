@@ -1,6 +1,7 @@
 //! What the phone is told: an answer of the upstream without the upstream's name in it.
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use percent_encoding::{CONTROLS, percent_encode};
 
 use super::address::AppAddress;
 use super::policy::{Needs, widen_all};
@@ -39,11 +40,15 @@ impl Answer<'_> {
         drop_hops(&mut headers);
         // Would have the browser look for the app elsewhere.
         headers.remove(header::ALT_SVC);
-        if let Some(location) = headers.get(header::LOCATION).and_then(|value| value.to_str().ok())
-            && let Some(path) = self.app.own_path(location, self.path)
-            && let Ok(path) = HeaderValue::from_str(&path)
-        {
+        if let Some(path) = headers.get(header::LOCATION).and_then(|value| self.own_path(value.as_bytes())) {
             headers.insert(header::LOCATION, path);
+        }
+        if let Some(refresh) = headers.get(header::REFRESH).and_then(|value| self.refresh(value)) {
+            headers.insert(header::REFRESH, refresh);
+        }
+        if let Some(clear) = headers.get(CLEAR_SITE_DATA).map(but_cookies) {
+            headers.remove(CLEAR_SITE_DATA);
+            drop(clear.map(|value| headers.insert(CLEAR_SITE_DATA, value)));
         }
         let cookies: Vec<HeaderValue> = headers.get_all(header::SET_COOKIE).iter().cloned().collect();
         headers.remove(header::SET_COOKIE);
@@ -53,12 +58,33 @@ impl Answer<'_> {
         headers
     }
 
+    /// Where an address leads, without the host, when that is the app's own. As browsers do, it takes bytes that are not
+    /// ASCII for escaped ones.
+    fn own_path(&self, location: &[u8]) -> Option<HeaderValue> {
+        let path = self.app.own_path(&percent_encode(location, CONTROLS).to_string(), self.path)?;
+        HeaderValue::from_str(&path).ok()
+    }
+
+    /// The same for `Refresh: 0; url=...`.
+    fn refresh(&self, value: &HeaderValue) -> Option<HeaderValue> {
+        let text = text(value);
+        let (seconds, location) = text.split_once([';', ','])?;
+        let location = location.trim_start();
+        let location = match location.get(..4) {
+            Some(name) if name.eq_ignore_ascii_case("url=") => location.get(4..)?,
+            _ => location,
+        };
+        let path = self.own_path(&bytes(location.trim().trim_matches(['"', '\''])))?;
+        HeaderValue::from_str(&format!("{seconds}; url={}", path.to_str().ok()?)).ok()
+    }
+
     /// A `Set-Cookie` (RFC 6265bis, 5.6) that holds for the address the phone used; none for the relay's own name.
     fn cookie(&self, cookie: HeaderValue) -> Option<HeaderValue> {
-        let Ok(text) = cookie.to_str() else { return Some(cookie) };
+        let text = text(&cookie);
         let mut parts = text.split(';');
         let pair = parts.next().unwrap_or_default();
-        let name = pair.split('=').next().unwrap_or_default().trim();
+        // One without a name comes back as its value, which may look like a pair again.
+        let name = pair.trim_start_matches([' ', '\t', '=']).split('=').next().unwrap_or_default().trim();
         if name == self.cookie {
             return None;
         }
@@ -80,7 +106,7 @@ impl Answer<'_> {
                 }
             }
         }
-        HeaderValue::from_str(&kept).ok()
+        HeaderValue::from_bytes(&bytes(&kept)).ok()
     }
 
     fn is_upstream(&self, domain: &str) -> bool {
@@ -90,23 +116,49 @@ impl Answer<'_> {
     }
 }
 
-/// The headers of a page that gets the agent put in. Whether a policy came with it, which the agent's tag must satisfy.
-pub(super) fn of_document(headers: &mut HeaderMap, needs: &Needs) -> bool {
+/// Name of the header by which a server has the browser forget things.
+const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
+
+/// The same without the cookies: the relay's own would be among them, and the phone outside. None when nothing is left.
+fn but_cookies(value: &HeaderValue) -> Option<HeaderValue> {
+    let text = text(value);
+    let kept = text.split(',').map(str::trim).filter(|kind| *kind != "\"cookies\"");
+    let kept: Vec<&str> = kept.map(|kind| if kind == "\"*\"" { "\"cache\", \"storage\"" } else { kind }).collect();
+    Some(kept.join(", ")).filter(|kept| !kept.is_empty()).and_then(|kept| HeaderValue::from_bytes(&bytes(&kept)).ok())
+}
+
+/// A header's bytes as text, one character each, and back: what is not ASCII is nothing we look at, and must not be lost.
+fn text(value: &HeaderValue) -> String {
+    value.as_bytes().iter().map(|&byte| char::from(byte)).collect()
+}
+
+fn bytes(text: &str) -> Vec<u8> {
+    text.chars().filter_map(|c| u8::try_from(c).ok()).collect()
+}
+
+/// The headers of a page that gets the agent put in.
+pub(super) fn of_document(headers: &mut HeaderMap, needs: &Needs) {
     OF_THE_BYTES.iter().for_each(|name| drop(headers.remove(*name)));
     // Asked for again each time, so that the nonce and the ticket it leads to are of this run; the back-forward cache
     // keeps such pages, which it does not with no-store.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    let policies: Vec<HeaderValue> = headers.get_all(header::CONTENT_SECURITY_POLICY).iter().cloned().collect();
-    headers.remove(header::CONTENT_SECURITY_POLICY);
-    for policy in &policies {
-        let widened = policy.to_str().ok().map(|text| widen_all(text, needs));
-        match widened.as_deref() {
-            Some("") => {}
-            Some(text) => drop(HeaderValue::from_str(text).map(|v| headers.append(header::CONTENT_SECURITY_POLICY, v))),
-            None => drop(headers.append(header::CONTENT_SECURITY_POLICY, policy.clone())),
+    // What would only be reported is widened as well: the app's reports are about the app and not about us.
+    for name in [header::CONTENT_SECURITY_POLICY, header::CONTENT_SECURITY_POLICY_REPORT_ONLY] {
+        let policies: Vec<String> = headers.get_all(&name).iter().map(|value| widen_all(&text(value), needs)).collect();
+        headers.remove(&name);
+        let kept = policies.iter().filter(|policy| !policy.is_empty());
+        for policy in kept.filter_map(|policy| HeaderValue::from_bytes(&bytes(policy)).ok()) {
+            headers.append(&name, policy);
         }
     }
-    !policies.is_empty()
+}
+
+/// Whether a browser shows the body of such an answer to a navigation, and not a file that it downloads.
+pub(super) fn is_shown(status: StatusCode, headers: &HeaderMap) -> bool {
+    let partial = [StatusCode::NO_CONTENT, StatusCode::RESET_CONTENT, StatusCode::PARTIAL_CONTENT];
+    let disposition = headers.get(header::CONTENT_DISPOSITION).map(text).unwrap_or_default();
+    let downloaded = disposition.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("attachment"));
+    !partial.contains(&status) && status != StatusCode::NOT_MODIFIED && !downloaded
 }
 
 /// How the bytes of an answer are to be read.
@@ -124,7 +176,10 @@ pub(super) enum Content {
 
 /// What the answer says it is.
 pub(super) fn content(headers: &HeaderMap) -> Content {
-    let Some(value) = headers.get(header::CONTENT_TYPE) else { return Content::Unsaid };
+    let Some(value) = headers.get(header::CONTENT_TYPE) else {
+        let guessed = headers.get(header::X_CONTENT_TYPE_OPTIONS).is_none_or(|value| value != "nosniff");
+        return if guessed { Content::Unsaid } else { Content::Other };
+    };
     let text = value.to_str().unwrap_or_default();
     let mut parts = text.split(';');
     match parts.next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
@@ -158,7 +213,7 @@ pub(super) fn codings(headers: &HeaderMap) -> Option<Vec<Coding>> {
 pub(super) enum Coding {
     /// `gzip`.
     Gzip,
-    /// `deflate`, which is the zlib format.
+    /// `deflate`, which is the zlib format, or should be.
     Deflate,
     /// `br`.
     Brotli,
@@ -204,7 +259,13 @@ mod tests {
             assert_eq!(cookie(given, true).as_deref(), Some(with_tls), "{given}");
             assert_eq!(cookie(given, false).as_deref(), Some(without), "{given}");
         }
-        assert_eq!(cookie("ait_0=mine; Path=/", true), None);
+        for own in ["ait_0=mine; Path=/", " ait_0 =x", "=ait_0=x", " = ait_0=x; Path=/deep", "ait_0"] {
+            assert_eq!(cookie(own, true), None, "{own}");
+        }
+        assert_eq!(cookie("ait_01=x", true).as_deref(), Some("ait_01=x"));
+        let app = AppAddress::new("http://127.0.0.1:5173").unwrap();
+        let odd = HeaderValue::from_bytes(b"a=\xec\x95\xb1\xff; Domain=localhost; Path=/").unwrap();
+        assert_eq!(answer(&app, true).cookie(odd).unwrap().as_bytes(), b"a=\xec\x95\xb1\xff; Path=/");
     }
 
     #[test]
@@ -218,28 +279,78 @@ mod tests {
         headers.insert(header::X_FRAME_OPTIONS, "DENY".parse().unwrap());
         let told = answer(&app, true).headers(headers);
         assert_eq!(told[header::LOCATION], "/login?next=%2F#x");
+        let location = |bytes: &[u8]| answer(&app, true).own_path(bytes);
+        assert_eq!(location("http://localhost:5173/앱?q=값".as_bytes()).unwrap(), "/%EC%95%B1?q=%EA%B0%92");
+        assert_eq!(location(b"http://localhost:5173/\xbe\xdb").unwrap(), "/%BE%DB");
+        assert_eq!(location(b"http://other.test/\xbe"), None);
         assert_eq!(told.len(), 2, "{told:?}");
         assert_eq!(told[header::X_FRAME_OPTIONS], "DENY");
     }
 
     #[test]
     fn a_page_with_another_body_is_described_anew() {
-        let needs = Needs { nonce: "N".into(), sockets: Vec::new(), tls: true };
+        let needs = Needs { nonce: "N".into(), scripts: Vec::new(), sockets: Vec::new(), tls: true };
         let mut headers = HeaderMap::new();
         for name in OF_THE_BYTES {
             headers.insert(HeaderName::from_static(name), "x".parse().unwrap());
         }
-        assert!(!of_document(&mut headers, &needs));
+        of_document(&mut headers, &needs);
         assert_eq!(headers.len(), 1);
         assert_eq!(headers[header::CACHE_CONTROL], "no-cache");
         for policy in ["script-src 'self'", "require-trusted-types-for 'script'"] {
             headers.append(header::CONTENT_SECURITY_POLICY, policy.parse().unwrap());
         }
         headers.insert(header::CONTENT_SECURITY_POLICY_REPORT_ONLY, "script-src 'none'".parse().unwrap());
-        assert!(of_document(&mut headers, &needs));
+        of_document(&mut headers, &needs);
         let policies: Vec<_> = headers.get_all(header::CONTENT_SECURITY_POLICY).iter().collect();
         assert_eq!(policies, ["script-src 'self' 'unsafe-eval' 'nonce-N'"]);
-        assert_eq!(headers[header::CONTENT_SECURITY_POLICY_REPORT_ONLY], "script-src 'none'");
+        let reported = &headers[header::CONTENT_SECURITY_POLICY_REPORT_ONLY];
+        assert_eq!(reported, "script-src 'unsafe-eval' 'nonce-N'");
+        let odd = HeaderValue::from_bytes(b"script-src 'self'; report-uri /\xec\x95\xb1").unwrap();
+        headers.insert(header::CONTENT_SECURITY_POLICY, odd);
+        of_document(&mut headers, &needs);
+        let widened = b"script-src 'self' 'unsafe-eval' 'nonce-N'; report-uri /\xec\x95\xb1";
+        assert_eq!(headers[header::CONTENT_SECURITY_POLICY].as_bytes(), widened);
+    }
+
+    #[test]
+    fn refreshes_stay_with_the_phone_and_its_ticket_is_kept() {
+        let app = AppAddress::new("http://localhost:5173").unwrap();
+        let told = |name: HeaderName, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name.clone(), value.parse().unwrap());
+            answer(&app, true).headers(headers).get(name).map(|value| value.to_str().unwrap().to_owned())
+        };
+        for (given, expected) in [
+            ("0; url=http://localhost:5173/a?b", "0; url=/a?b"),
+            ("3;URL='http://127.0.0.1:5173/'", "3; url=/"),
+            ("0, http://localhost:5173/a", "0; url=/a"),
+            ("0; url=/a", "0; url=/a"),
+            ("5", "5"),
+            ("0; url=https://other.test/", "0; url=https://other.test/"),
+        ] {
+            assert_eq!(told(header::REFRESH, given).as_deref(), Some(expected), "{given}");
+        }
+        for (given, expected) in [
+            ("\"cookies\"", None),
+            ("\"cache\",\"cookies\", \"storage\"", Some("\"cache\", \"storage\"")),
+            ("\"*\"", Some("\"cache\", \"storage\"")),
+        ] {
+            assert_eq!(told(CLEAR_SITE_DATA, given).as_deref(), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn only_pages_that_are_shown_get_the_agent() {
+        let with = |disposition: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_DISPOSITION, disposition.parse().unwrap());
+            is_shown(StatusCode::OK, &headers)
+        };
+        assert!(with("inline; filename=a.html") && !with("Attachment; filename=a.html"));
+        for (status, shown) in [(200, true), (404, true), (500, true), (204, false), (206, false), (304, false)] {
+            assert_eq!(is_shown(StatusCode::from_u16(status).unwrap(), &HeaderMap::new()), shown, "{status}");
+        }
     }
 
     #[test]
@@ -255,6 +366,7 @@ mod tests {
         assert_eq!(html("application/xhtml+xml"), Content::Xhtml);
         assert_eq!(html("text/html-sandboxed"), Content::Other);
         assert_eq!(content(&HeaderMap::new()), Content::Unsaid);
+        assert_eq!(content(&said(header::X_CONTENT_TYPE_OPTIONS, "nosniff")), Content::Other);
         let coded = |value| codings(&said(header::CONTENT_ENCODING, value));
         assert_eq!(codings(&HeaderMap::new()), Some(Vec::new()));
         assert_eq!(coded("identity"), Some(Vec::new()));

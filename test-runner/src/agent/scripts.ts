@@ -17,6 +17,9 @@ const createElement = Document.prototype.createElement;
 const appendChild = Node.prototype.appendChild;
 const removeChild = Node.prototype.removeChild;
 
+/** What the page's policy lets scripts in by, where the agent itself came in by it. */
+const nonce = (document.currentScript as HTMLScriptElement | null)?.nonce;
+
 const addresses: string[] = [];
 const names: string[] = [];
 let running: { address: string; thrown?: { error: unknown } } | undefined;
@@ -73,6 +76,7 @@ export function runScript(
     };
     listen(element, 'load', () => end(() => ran(mine.thrown)));
     listen(element, 'error', () => end(refused));
+    if (nonce) element.nonce = nonce;
     element.src = address;
     addresses[addresses.length] = address;
     names[names.length] = name;
