@@ -16,7 +16,7 @@ mod wait;
 
 pub use device::{DeviceOptions, DevicePages};
 pub use error::AttachError;
-pub use link::{LinkKind, link};
+pub use link::{LAUNCHER, LinkKind, doubt, link};
 pub use present::{AttachPresenter, Invitation, Visitor, Waiting};
 pub use qr::{Qr, QrStyle};
 pub use reception::Reach;

@@ -146,6 +146,12 @@ struct PlaceArgs {
     /// The app's own server, such as http://localhost:5173: the QR code opens the app, and we put our script into it
     #[arg(long, value_name = "URL", help_heading = "How a device attaches")]
     app_url: Option<String>,
+    /// The QR code opens --app-url, at an address the phone reaches by itself, in a launcher for mini-apps
+    #[arg(long, help_heading = "How a device attaches")]
+    attach_launcher: bool,
+    /// With --attach-launcher: the launcher's address [default: the one that apps in the field know]
+    #[arg(long, value_name = "URL", help_heading = "How a device attaches")]
+    launcher_url: Option<String>,
     /// How the phone reaches us: cloudflared, lan, none, or an https address that leads to us
     /// [default: cloudflared where it is found, else none; env: DEVTOOLS_TEST_TUNNEL, CLOUDFLARED_BIN]
     #[arg(long, alias = "public-url", value_name = "HOW", help_heading = "How a device attaches")]
@@ -323,6 +329,8 @@ impl From<RunArgs> for Given {
             page_url: place.page_url,
             scheme_url: place.scheme_url,
             app_url: place.app_url,
+            attach_launcher: place.attach_launcher,
+            launcher_url: place.launcher_url,
             tunnel: place.tunnel,
             host: place.host,
             relay_port: place.relay_port,

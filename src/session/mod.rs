@@ -1,6 +1,7 @@
 //! The one place that assembles what opens a page: secret, relay and attach for a device, a WebKit that plays the
 //! device, or a Chrome.
 
+mod link;
 mod reach;
 mod webkit;
 
@@ -13,11 +14,12 @@ use crate::attach::{AttachPresenter, DeviceOptions, DevicePages, LinkKind, Reach
 use crate::cdp::page::PageSource;
 use crate::chrome::{ChromeOptions, ChromePages, EndpointOptions, EndpointPages};
 use crate::event::TargetKind;
-use crate::relay::{AppAddress, AppAddressError, Choice};
+use crate::relay::{AppAddressError, Choice};
 use crate::secret::{Secret, SecretError, find_secret};
-use crate::settings::Settings;
+use crate::settings::{LinkWish, Settings};
 use crate::tunnel::{AddressError, LanError};
 use crate::webkit::WebkitOptions;
+use link::{Link, link};
 use reach::reach;
 use webkit::WebkitPages;
 
@@ -95,33 +97,32 @@ pub fn pages(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result
             navigate_within: target.navigation_timeout,
         })),
     };
-    let unused = settings.attach.app_url.as_ref().map(|url| {
-        format!("{} is not used with a Chrome, which opens the app by --page-url without our help", url.source)
-    });
-    Ok(Pages { source, warnings: unused.into_iter().collect() })
+    let unused = match &settings.attach.link {
+        LinkWish::Hosted { app } => app.as_ref().map(|app| app.source.to_string()),
+        other => Some(flag_of(other).to_owned()),
+    };
+    let words = |what| format!("{what} is not used with a Chrome, which opens the app by --page-url without our help");
+    Ok(Pages { source, warnings: unused.map(words).into_iter().collect() })
 }
 
 fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pages, SessionError> {
     let attach = &settings.attach;
     let given = attach.secret.as_ref().map(|secret| secret.expose_secret());
     let found = find_secret(given, &settings.project_root.value)?;
-    let link = match &attach.scheme_url {
-        Some(url) => LinkKind::Scheme(url.expose_secret().to_owned()),
-        None => LinkKind::Hosted,
-    };
+    let Link { kind, app, about: about_link } = link(settings)?;
     let (reach, about_reach) = reach(settings)?;
     let source = DevicePages::new(DeviceOptions {
         secret: found.secret,
         agent: assets::AGENT,
-        link,
-        app: app(settings)?,
+        link: kind,
+        app,
         reach,
         choice: choice(settings),
         attach_timeout: attach.timeout.as_ref().map(|timeout| timeout.value),
         presenter,
     });
-    let warnings = found.warning.into_iter().chain(about_reach).chain(unused_page_url(settings, "device")).collect();
-    Ok(Pages { source: Box::new(source), warnings })
+    let warnings = [found.warning, about_link, about_reach, unused_page_url(settings, "device")];
+    Ok(Pages { source: Box::new(source), warnings: warnings.into_iter().flatten().collect() })
 }
 
 /// Its secret is that of this run alone: nobody else is invited.
@@ -135,8 +136,11 @@ fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
     };
     let secret = Secret::random()?;
     let attach_timeout = settings.attach.timeout.as_ref().map_or(webkit::ATTACH_LIMIT, |timeout| timeout.value);
-    let app = app(settings)?;
     let choice = choice(settings);
+    let Link { kind, app, .. } = link(settings)?;
+    let unused_link = (kind != LinkKind::Hosted).then(|| {
+        format!("{} is not used with --target webkit, which opens the relay's own link", flag_of(&settings.attach.link))
+    });
     let source = WebkitPages::new(options, |presenter| DeviceOptions {
         secret,
         agent: assets::AGENT,
@@ -147,12 +151,17 @@ fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
         attach_timeout: Some(attach_timeout),
         presenter,
     });
-    Ok(Pages { source: Box::new(source), warnings: unused_page_url(settings, "webkit").into_iter().collect() })
+    let warnings = [unused_link, unused_page_url(settings, "webkit")];
+    Ok(Pages { source: Box::new(source), warnings: warnings.into_iter().flatten().collect() })
 }
 
-/// The app that is served behind the relay.
-fn app(settings: &Settings) -> Result<Option<AppAddress>, AppAddressError> {
-    settings.attach.app_url.as_ref().map(|url| AppAddress::new(&url.value)).transpose()
+/// What asked for a link that is not the relay's own.
+fn flag_of(link: &LinkWish) -> &'static str {
+    match link {
+        LinkWish::Hosted { .. } => "--app-url",
+        LinkWish::Scheme(_) => "--scheme-url",
+        LinkWish::Launcher { .. } => "--attach-launcher",
+    }
 }
 
 /// Which page is wanted.

@@ -96,8 +96,13 @@ pub struct Given {
     /// Link that opens the page in its host app.
     #[serde(skip)]
     pub scheme_url: Option<String>,
-    /// Address of the app that a hosted link opens.
+    /// Address of the app that a hosted link or a launcher opens.
     pub app_url: Option<String>,
+    /// A launcher opens the app.
+    #[serde(skip)]
+    pub attach_launcher: bool,
+    /// Address of the launcher.
+    pub launcher_url: Option<String>,
     /// Packages that stand for the SDK.
     pub sdk_package: Vec<String>,
     /// Engines the bundles must run on.

@@ -8,11 +8,12 @@
 //! - `file`: finds and reads `devtools-test.toml`.
 //! - `source`: a value and where it came from.
 //! - `duration`, `cell`, `globals`, `pattern`, `reporters`, `look`: one kind of value each, parsed and checked.
-//! - `tunnel`: how a phone is to reach the relay.
+//! - `attach`, `tunnel`: which link leads to the page, and how a phone is to reach the relay.
 //! - `outputs`: that no two outputs go into one file.
 //! - `lookup`: who says something about a setting.
 //! - `resolve`: puts everything together.
 
+mod attach;
 mod cell;
 mod dashboard;
 mod duration;
@@ -37,7 +38,9 @@ pub use file::{FILE_NAME, FileGiven, nearest_package};
 pub use given::Given;
 pub use reporters::{ReporterChoice, ReporterKind};
 pub use resolve::{project_root, resolve};
-pub use resolved::{AttachSettings, Limits, LogSettings, Look, ReportSettings, Selection, Settings, TargetSettings};
+pub use resolved::{
+    AttachSettings, Limits, LinkWish, LogSettings, Look, ReportSettings, Selection, Settings, TargetSettings,
+};
 pub use source::{Source, Sourced};
 pub use surroundings::{Environment, Surroundings};
 pub use tunnel::{TunnelSettings, TunnelWish};

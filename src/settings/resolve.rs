@@ -8,15 +8,15 @@ use bundler::{DEFAULT_SDK_PACKAGE, DEFAULT_TARGET};
 use crate::event::TargetKind;
 use crate::ident::Cell;
 
+use super::attach::attach;
 use super::dashboard::dashboard;
 use super::error::SettingsError;
 use super::file::{FileGiven, nearest_package};
 use super::given::Given;
 use super::lookup::Sources;
-use super::resolved::{AttachSettings, Limits, LogSettings, Look, ReportSettings, Selection, Settings, TargetSettings};
+use super::resolved::{Limits, LogSettings, Look, ReportSettings, Selection, Settings, TargetSettings};
 use super::source::{Source, Sourced};
 use super::surroundings::Surroundings;
-use super::tunnel::tunnel;
 use super::{cell, globals, look, outputs, pattern, reporters};
 
 /// The files of a run that was given none.
@@ -32,8 +32,6 @@ const DEFAULT_HOOK_TIMEOUT: Duration = Duration::from_secs(30);
 const DEFAULT_SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 /// As Playwright and Puppeteer: a dev server that builds on the first request is through by then.
 const DEFAULT_NAVIGATION_TIMEOUT: Duration = Duration::from_secs(30);
-/// Nobody scans a code in CI: whatever attaches there is started by a script.
-const CI_ATTACH_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Resolves settings. Pure: reads nothing but its arguments, except that it asks whether paths exist for
 /// [`project_root`].
@@ -221,46 +219,12 @@ fn target_kind(text: &str) -> Result<TargetKind, String> {
     }
 }
 
-fn address(text: &str, schemes: &[&str]) -> Result<String, String> {
+/// A whole address with one of these schemes.
+pub(super) fn address(text: &str, schemes: &[&str]) -> Result<String, String> {
     match url::Url::parse(text) {
-        Ok(url) if schemes.contains(&url.scheme()) => Ok(text.to_owned()),
+        Ok(url) if schemes.contains(&url.scheme()) && !text.contains(char::is_control) => Ok(text.to_owned()),
         _ => Err(format!("give a whole address that starts with {}:", schemes.join(":, "))),
     }
-}
-
-fn attach(from: &Sources<'_>) -> Result<AttachSettings, SettingsError> {
-    let timeout = from.duration("--attach-timeout", |given| &given.attach_timeout)?;
-    let in_ci = || from.around.is_ci().then(|| Sourced::default_of(CI_ATTACH_TIMEOUT));
-    // Scripts write --scheme-url "$AIT_SCHEME_URL": an empty text is a variable that is not set.
-    let scheme = from.flags.scheme_url.clone().filter(|text| !text.is_empty());
-    if scheme.as_deref().is_some_and(|text| url::Url::parse(text).is_err()) {
-        return Err(SettingsError::RefusedHidden {
-            origin: Source::Flag("--scheme-url"),
-            why: "it must be a link that opens the app, like intoss-private://...".into(),
-        });
-    }
-    let app = from.text("--app-url", |given| &given.app_url);
-    let app = app.map(|text| text.parse(|text| address(text, &["http", "https"]))).transpose()?;
-    if let (Some(app), Some(_)) = (&app, &scheme) {
-        return Err(SettingsError::Conflict(format!(
-            "--scheme-url opens the app in its host app, but {} has us serve it to a browser; give one of the two",
-            app.source
-        )));
-    }
-    Ok(AttachSettings {
-        timeout: timeout.or_else(in_ci),
-        scheme_url: scheme.map(Into::into),
-        app_url: app,
-        tunnel: tunnel(from)?,
-        device: from
-            .text("--device", |given| &given.device)
-            .map(|text| text.value)
-            .filter(|text| !text.trim().is_empty()),
-        take_over: from.switch(|given| given.take_over).unwrap_or(false),
-        show_url: from.flags.show_url,
-        qr_stdout: from.flags.qr_stdout,
-        secret: from.around.variable("AIT_DEBUG_TOTP_SECRET").map(Into::into),
-    })
 }
 
 fn limits(from: &Sources<'_>) -> Result<Limits, SettingsError> {

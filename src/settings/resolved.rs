@@ -103,15 +103,32 @@ pub struct TargetSettings {
     pub has_display: bool,
 }
 
+/// Which link leads a person to the page.
+#[derive(Clone, Debug)]
+pub enum LinkWish {
+    /// One to the relay.
+    Hosted {
+        /// `--app-url`: the app that the relay serves instead of a page of ours.
+        app: Option<Sourced<String>>,
+    },
+    /// `--scheme-url`: opens the page in its host app; may carry what must not be shown.
+    Scheme(SecretString),
+    /// `--attach-launcher`: a launcher opens the app.
+    Launcher {
+        /// `--app-url`: where the launcher finds the app.
+        app: Sourced<String>,
+        /// `--launcher-url`: the launcher, where it is not the usual one.
+        launcher: Option<Sourced<String>>,
+    },
+}
+
 /// How a device attaches.
 #[derive(Clone, Debug)]
 pub struct AttachSettings {
     /// How long to wait for a page; `None` for as long as it takes.
     pub timeout: Option<Sourced<Duration>>,
-    /// Link that opens the page in its host app; may carry what must not be shown.
-    pub scheme_url: Option<SecretString>,
-    /// Address of the app that the link opens instead of a page of ours.
-    pub app_url: Option<Sourced<String>>,
+    /// Which link leads a person to the page.
+    pub link: LinkWish,
     /// How the phone reaches the relay.
     pub tunnel: TunnelSettings,
     /// Part of the user agent, title or address of the page that is wanted.

@@ -10,6 +10,7 @@ mod dashboard;
 mod doctor;
 mod documents;
 mod endpoint;
+mod links;
 mod lost_pages;
 mod proxy;
 mod relay;

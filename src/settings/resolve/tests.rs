@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::event::TargetKind;
 use crate::secret::Hidden;
 use crate::settings::file::{FileGiven, parse};
-use crate::settings::{Given, Settings, SettingsError, Source, Sourced, Surroundings, TunnelWish};
+use crate::settings::{Given, LinkWish, Settings, SettingsError, Source, Sourced, Surroundings, TunnelWish};
 
 /// Flags, environment and file of one check.
 #[derive(Default)]
@@ -186,12 +186,43 @@ fn bail_and_pattern() {
 fn secrets_are_never_shown() {
     let flags = Check::flags(|given| given.scheme_url = some("intoss-private://app?at=123456"));
     let settings = flags.variable("AIT_DEBUG_TOTP_SECRET", "00112233").resolve().unwrap();
-    assert_eq!(settings.attach.scheme_url.as_ref().unwrap().expose_secret(), "intoss-private://app?at=123456");
+    let LinkWish::Scheme(url) = &settings.attach.link else { panic!("a scheme link") };
+    assert_eq!(url.expose_secret(), "intoss-private://app?at=123456");
     let shown = format!("{settings:?}");
     assert!(!shown.contains("123456") && !shown.contains("00112233"), "{shown}");
     let message = Check::flags(|given| given.scheme_url = some("at=123456")).refused();
     assert!(message.starts_with("--scheme-url cannot be used") && !message.contains("123456"), "{message}");
-    assert!(Check::flags(|given| given.scheme_url = some("")).resolve().unwrap().attach.scheme_url.is_none());
+    let unset = Check::flags(|given| given.scheme_url = some("")).resolve().unwrap();
+    assert!(matches!(unset.attach.link, LinkWish::Hosted { app: None }));
+}
+
+#[test]
+fn a_link_leads_to_the_relay_the_app_or_its_launcher() {
+    let with = |scheme: Option<&str>, app: Option<&str>, launch: bool, launcher: Option<&str>| {
+        Check::flags(|given| {
+            given.scheme_url = scheme.map(Into::into);
+            given.app_url = app.map(Into::into);
+            given.attach_launcher = launch;
+            given.launcher_url = launcher.map(Into::into);
+        })
+    };
+    let app = Some("https://app.test/?a=1");
+    let link = |check: Check| check.resolve().unwrap().attach.link;
+    assert!(matches!(link(with(None, app, false, None)), LinkWish::Hosted { app: Some(_) }));
+    assert!(matches!(link(with(None, app, true, None)), LinkWish::Launcher { launcher: None, .. }));
+    let named = link(with(None, app, true, Some("http://l.test")));
+    assert!(matches!(named, LinkWish::Launcher { launcher: Some(url), .. } if url.value == "http://l.test"));
+    for (wrong, part) in [
+        (with(Some("x://a"), app, false, None), "one of the two"),
+        (with(Some("x://a"), None, true, None), "one of the two"),
+        (with(None, None, true, None), "--app-url"),
+        (with(None, app, false, Some("http://l.test")), "--attach-launcher"),
+        (with(None, app, true, Some("l.test")), "http:"),
+        (with(None, Some("http://a\nb"), false, None), "http:"),
+    ] {
+        let message = wrong.refused();
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 #[test]
