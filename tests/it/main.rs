@@ -18,6 +18,7 @@ mod same_results;
 mod secret;
 mod signals;
 mod survival;
+mod transport;
 mod tunnel;
 mod vitest_micro;
 mod webkit;

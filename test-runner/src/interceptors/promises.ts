@@ -1,5 +1,5 @@
 // Watching promises of the platform without changing when they settle, with what, or who is told of a rejection.
-import { apply, getterOf, listen, NativePromise, SafeMap, settle, shielded, unlisten } from '../shared/natives.ts';
+import { apply, getterOf, listen, match, NativePromise, SafeMap, settle, shielded, unlisten, win } from '../shared/natives.ts';
 
 const anySignal = (globalThis.AbortSignal as { any?: unknown } | undefined)?.any as
   | ((list: unknown[]) => AbortSignal)
@@ -23,6 +23,12 @@ export function isSignal(signal: unknown): boolean {
     return false;
   }
 }
+
+/**
+ * Whether an abort rejects what is under way at once and with the reason of the signal. A WebKit does so some time later,
+ * with an error of its own. To try it out would take a request, which a policy of the page may forbid and report.
+ */
+const ABORTS_AT_ONCE = !match(/^Apple/, win.navigator?.vendor ?? '');
 
 /**
  * Says when a request is aborted, at the very point at which the platform rejects its promises: after the listeners of
@@ -81,7 +87,7 @@ export function follow<T>(
   watch: AbortWatch | undefined,
 ): Promise<T> {
   return new NativePromise<T>((resolve, reject) => {
-    const stop = watch?.add(reject);
+    const stop = ABORTS_AT_ONCE ? watch?.add(reject) : undefined;
     settle(
       promise,
       (value) => {

@@ -4,15 +4,23 @@
 //! |---|---|
 //! | `/` | the sample mini-app |
 //! | `/app/*`, `/pages/*` | files of `fixtures/app` and `fixtures/pages`; `csp.html` and `trusted-types.html` with their policies |
+//! | `/lab/*` | files of `fixtures/transport/lab`, and `recorder.js`: the script that the server was started with |
 //! | `/hang` | never answers |
 //! | `/api/items`, `/api/status/{code}`, `/api/echo` | JSON, an answer with that status, the request's body back |
 //! | `/chunks?n=5&gap=20&size=16` | `n` chunks of `size` bytes, `gap` ms apart |
 //! | `/sse?n=3&gap=5` | `n` events `tick` with ids, then one `done`; an `EventSource` that comes back gets 204 |
-//! | `/ws/echo` | text and binary echo; takes the subprotocols `echo.v1` and `echo.v2`; the text `close:<code>:<reason>` closes |
+//! | `/ws/echo?hello=..` | says the texts, then echoes text and binary; takes the subprotocols `echo.v1` and `echo.v2`; the text `close:<code>:<reason>` closes, `drop` ends the connection |
+//! | `/ws/refuse` | no WebSocket |
+//! | `/page`, `/private` | a small page, whatever the method; the private one allows no other origin |
+//! | `/parts`, `/big`, `/events`, `/redirect` | see `bodies.rs` |
+//! | `/seen` | see `ledger.rs` |
 //!
-//! Every answer allows any origin, as suites also run on pages of the relay.
+//! Every other answer allows any origin, as suites also run on pages of the relay.
 
+mod bodies;
 mod files;
+mod ledger;
+mod query;
 mod streams;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -39,11 +47,16 @@ pub struct FixtureServer {
 impl FixtureServer {
     /// Starts one on a free port.
     pub fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// Starts one whose pages under `/lab` can be recorded by a script.
+    pub fn start_with(recorder: &'static str) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port on 127.0.0.1");
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::spawn(move || serve(listener, stopped));
+        let thread = std::thread::spawn(move || serve(listener, stopped, recorder));
         Self { address, stop: Some(stop), thread: Some(thread) }
     }
 
@@ -67,12 +80,12 @@ impl Drop for FixtureServer {
     }
 }
 
-fn serve(listener: TcpListener, stopped: oneshot::Receiver<()>) {
+fn serve(listener: TcpListener, stopped: oneshot::Receiver<()>, recorder: &'static str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener).unwrap();
         tokio::select! {
-            served = axum::serve(listener, router()) => served.expect("the fixture server serves"),
+            served = axum::serve(listener, router(recorder)) => served.expect("the fixture server serves"),
             _ = stopped => {}
         }
     });
@@ -80,11 +93,21 @@ fn serve(listener: TcpListener, stopped: oneshot::Receiver<()>) {
     runtime.shutdown_background();
 }
 
-fn router() -> Router {
+fn router(recorder: &'static str) -> Router {
+    let script = ([(CONTENT_TYPE, "text/javascript")], recorder);
     Router::new()
         .route("/", get(|| files::file("app", "index.html".to_owned())))
         .route("/app/{name}", get(|Path(name): Path<String>| files::file("app", name)))
         .route("/pages/{name}", get(|Path(name): Path<String>| files::file("pages", name)))
+        .route("/lab/recorder.js", get(move || std::future::ready(script)))
+        .route("/lab/{name}", get(|Path(name): Path<String>| files::file("transport/lab", name)))
+        .route("/page", any(page))
+        .route("/private", any(page))
+        .route("/parts", any(bodies::parts))
+        .route("/big", get(bodies::big))
+        .route("/events", get(bodies::events))
+        .route("/redirect", get(bodies::redirect))
+        .route("/seen", get(ledger::seen))
         .route("/hang", any(std::future::pending::<StatusCode>))
         .route("/api/items", get(items))
         .route("/api/status/{code}", any(status))
@@ -92,16 +115,25 @@ fn router() -> Router {
         .route("/chunks", get(streams::chunks))
         .route("/sse", get(streams::events))
         .route("/ws/echo", any(streams::web_socket))
+        .route("/ws/refuse", any(|| std::future::ready(StatusCode::FORBIDDEN)))
+        .with_state(ledger::Ledger::default())
         .layer(from_fn(allow_any_origin))
 }
 
 async fn allow_any_origin(request: axum::extract::Request, next: Next) -> Response {
+    if request.uri().path() == "/private" {
+        return next.run(request).await;
+    }
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert("access-control-allow-headers", HeaderValue::from_static("content-type, x-ait"));
     headers.insert("access-control-allow-methods", HeaderValue::from_static("GET, POST, PUT, DELETE"));
     response
+}
+
+async fn page() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/html")], "<!doctype html><meta charset=\"utf-8\"><title>page</title><body></body>")
 }
 
 async fn items() -> impl IntoResponse {

@@ -4,13 +4,16 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::Query;
+use axum::extract::{Query, State};
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Deserialize;
+
+use super::ledger::{Ledger, Watched};
+use super::query::Pairs;
 
 /// How many pieces, how far apart, how large.
 #[derive(Deserialize)]
@@ -61,20 +64,39 @@ pub(super) async fn events(headers: HeaderMap, Query(ask): Query<Pieces>) -> Res
     ([(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store")], body(pieces, ask.gap)).into_response()
 }
 
-pub(super) async fn web_socket(upgrade: WebSocketUpgrade) -> Response {
-    upgrade.protocols(["echo.v2", "echo.v1"]).on_upgrade(echo)
+pub(super) async fn web_socket(
+    State(ledger): State<Ledger>,
+    Query(pairs): Query<Pairs>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let watched = ledger.open(pairs.one("key"));
+    let hello: Vec<String> = pairs.all("hello").map(str::to_owned).collect();
+    upgrade.protocols(["echo.v2", "echo.v1"]).on_upgrade(|socket| echo(socket, hello, watched))
 }
 
-async fn echo(mut socket: WebSocket) {
+async fn echo(mut socket: WebSocket, hello: Vec<String>, watched: Watched) {
+    for text in hello {
+        drop(socket.send(Message::Text(text.into())).await);
+    }
     while let Some(Ok(message)) = socket.recv().await {
         let answer = match message {
-            Message::Text(text) => match close_frame(&text) {
-                Some(frame) => Message::Close(Some(frame)),
-                None => Message::Text(text),
-            },
-            Message::Binary(bytes) => Message::Binary(bytes),
+            Message::Text(text) if text == "drop" => return,
+            Message::Text(text) => {
+                watched.got(text.to_string());
+                match close_frame(&text) {
+                    Some(frame) => Message::Close(Some(frame)),
+                    None => Message::Text(text),
+                }
+            }
+            Message::Binary(bytes) => {
+                watched.got(bytes.iter().map(|byte| format!("{byte:02x}")).collect());
+                Message::Binary(bytes)
+            }
             Message::Ping(_) | Message::Pong(_) => continue,
-            Message::Close(_) => return,
+            Message::Close(frame) => {
+                let frame = frame.map(|frame| format!("{}:{}", frame.code, frame.reason)).unwrap_or_default();
+                return watched.ended(&format!("close:{frame}"));
+            }
         };
         if socket.send(answer).await.is_err() {
             return;
