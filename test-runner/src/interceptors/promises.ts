@@ -1,5 +1,16 @@
 // Watching promises of the platform without changing when they settle, with what, or who is told of a rejection.
-import { apply, getterOf, listen, match, NativePromise, SafeMap, settle, shielded, unlisten, win } from '../shared/natives.ts';
+import {
+  apply,
+  getterOf,
+  listen,
+  match,
+  NativePromise,
+  SafeMap,
+  settle,
+  shielded,
+  unlisten,
+  win,
+} from '../shared/natives.ts';
 
 const anySignal = (globalThis.AbortSignal as { any?: unknown } | undefined)?.any as
   | ((list: unknown[]) => AbortSignal)
