@@ -1,5 +1,7 @@
 //! The scripts that run inside a page, built by `build.rs` from `test-runner/src/<name>/index.ts`.
 
+use crate::wire::CaptureOptions;
+
 /// The test runtime: installs the global [`crate::wire::RUNTIME_GLOBAL`], once per document.
 pub const RUNTIME: &str = include_str!(concat!(env!("OUT_DIR"), "/runtime.js"));
 
@@ -12,3 +14,39 @@ pub const AGENT: &str = include_str!(concat!(env!("OUT_DIR"), "/agent.js"));
 
 /// The dashboard's page, for the element `ait-dashboard`.
 pub const DASHBOARD: &str = include_str!(concat!(env!("OUT_DIR"), "/dashboard.js"));
+
+/// Where [`INTERCEPTORS`] take their options.
+const NO_OPTIONS: &str = "({});";
+
+/// The recorder with its options, as one script.
+pub fn recorder(options: &CaptureOptions) -> String {
+    let options = serde_json::to_string(options).unwrap_or_default();
+    match INTERCEPTORS.rsplit_once(NO_OPTIONS) {
+        Some((script, name)) => format!("{script}({options});{name}"),
+        None => INTERCEPTORS.to_owned(),
+    }
+}
+
+/// The same for pages of a Chrome, which runs it in every frame of a page: only the page itself is led by us.
+pub fn recorder_of_pages(options: &CaptureOptions) -> String {
+    format!("if (self === self.top) {}", recorder(options))
+}
+
+/// What the relay hands out: the recorder first where there is one, since the agent must find its natives.
+pub fn agent(recorder: Option<&CaptureOptions>) -> String {
+    recorder.map_or_else(String::new, self::recorder) + AGENT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::CaptureKind;
+
+    #[test]
+    fn the_recorder_takes_its_options() {
+        assert_eq!(INTERCEPTORS.matches(NO_OPTIONS).count(), 1);
+        let options = CaptureOptions::new(vec![CaptureKind::Fetch], 10);
+        let expected = r#"({"forward":true,"capture":["fetch"],"maxPayload":10});"#;
+        assert!(recorder(&options).contains(expected));
+    }
+}

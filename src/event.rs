@@ -309,6 +309,11 @@ pub enum LossCause {
 /// How many events may wait for the reporters before whoever runs the tests has to wait for them.
 const EVENT_QUEUE: usize = 8192;
 
+/// So few waiting events are no sign of a reporter that is behind; those of a recorder can be a megabyte each.
+const FEW_EVENTS: usize = 32;
+/// Pause between two looks at how far the reporters are.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
 /// Where a run's events go in: stamps each with the time since the run started. Clones share one clock and channel.
 #[derive(Clone, Debug)]
 pub struct Events {
@@ -334,6 +339,13 @@ impl Events {
     /// Sends an event that belongs to no file.
     pub async fn emit_global(&self, kind: EventKind) {
         self.emit(None, None, kind).await;
+    }
+
+    /// Waits until the reporters have nearly caught up: for those who can wait with what they have to say.
+    pub async fn caught_up(&self) {
+        while self.sender.max_capacity() - self.sender.capacity() > FEW_EVENTS && !self.sender.is_closed() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
     }
 
     /// Time since the run started.

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 /// Name of the binding (`Runtime.addBinding`) the page calls with a JSON [`Batch`].
 pub const BINDING: &str = "__ait_emit";
+/// Name of the binding the page calls with a JSON [`TransportPiece`]; apart from [`BINDING`], so that results never wait
+/// for what was recorded, nor the other way round.
+pub const TRANSPORT_BINDING: &str = "__ait_transport";
 /// Name of the global object the injected runtime installs.
 pub const RUNTIME_GLOBAL: &str = "__ait";
 /// Start of a console line that a test writes to leave a capture: `__AIT_CAPTURE__ <category> <JSON>`.
@@ -33,6 +36,59 @@ impl Batch {
     pub fn parse(payload: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<serde_json::Value>(payload).and_then(serde_json::from_value)
     }
+}
+
+/// One call of the transport binding: a piece of the document's records, which are lines of JSON. The page sends the next
+/// one when this one was confirmed with `__ait.took(seq)`, or when it is being left.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TransportPiece {
+    /// Random id of the document the runtime lives in.
+    pub doc: String,
+    /// From 0 per document: a gap means that a piece was lost.
+    pub seq: u64,
+    /// The next part of the lines; it may begin and end anywhere in one.
+    pub text: String,
+}
+
+/// A way for a page to exchange something with a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CaptureKind {
+    /// `WebSocket`.
+    Websocket,
+    /// `fetch`, bodies as they are read.
+    Fetch,
+    /// `EventSource`.
+    Eventsource,
+}
+
+/// What the recorder is told when it is put into a page (`InstallOptions` of `engine/install.ts`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CaptureOptions {
+    /// Keep what is recorded for the host, which comes a moment later.
+    forward: bool,
+    /// What is recorded.
+    pub capture: Vec<CaptureKind>,
+    /// Bytes (or characters of a text) of one payload that leave the page.
+    pub max_payload: u64,
+}
+
+impl CaptureOptions {
+    /// For a page that is led by a host.
+    pub fn new(capture: Vec<CaptureKind>, max_payload: u64) -> Self {
+        Self { forward: true, capture, max_payload }
+    }
+}
+
+/// What `__ait.capture()` returns where the document is recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CaptureInfo {
+    /// Milliseconds since the document began at which the recorder was there.
+    pub from: f64,
+    /// The document was still being read then, so that its own scripts had hardly begun.
+    pub before_content: bool,
 }
 
 /// What happens in the page. `run` is the number the host gave with [`RunRequest`]; `test` is the index of a test in

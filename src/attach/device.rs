@@ -1,5 +1,6 @@
 //! Pages that dial into the relay, as a [`PageSource`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -39,7 +40,7 @@ pub struct DeviceOptions {
     /// What codes are made from.
     pub secret: Secret,
     /// The agent's script.
-    pub agent: &'static str,
+    pub agent: Arc<str>,
     /// Which link leads to the page.
     pub link: LinkKind,
     /// The app that a hosted link opens; without it a page of ours.
@@ -94,7 +95,7 @@ impl DevicePages {
         let DeviceOptions { secret, agent, link, app, reach, choice, .. } = &self.options;
         let listen = reach.listen;
         let (secret, app, choice) = (secret.clone(), app.clone(), choice.clone());
-        let options = |notices| RelayOptions { secret, agent, listen, app, choice, notices };
+        let options = |notices| RelayOptions { secret, agent: agent.clone(), listen, app, choice, notices };
         self.open = Some(Reception::open(options, reach.clone(), link.clone(), events).await?);
         Ok(())
     }

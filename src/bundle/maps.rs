@@ -16,7 +16,7 @@ use crate::wire::{PageError, PageFrame};
 const TEST_SCRIPT: &str = "ait-test://bundle/";
 
 /// Schemes of the tool's other scripts, whose frames nobody wants to see.
-const OWN_SCRIPTS: [&str; 2] = ["ait-runtime:", "ait-agent:"];
+const OWN_SCRIPTS: [&str; 3] = ["ait-runtime:", "ait-agent:", "ait-interceptors:"];
 
 /// Scripts whose maps are kept. An error may come late, from a timer of an earlier file, but rarely from this far
 /// back; and the maps of a long run of large files would fill the memory.

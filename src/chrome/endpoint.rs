@@ -16,7 +16,7 @@ use crate::cdp::{CdpError, Client, CloseReason, transport};
 use crate::event::{AttachStage, EventKind, Events, LossCause};
 use crate::http;
 use crate::secret::SafeUrl;
-use crate::wire::BINDING;
+use crate::wire::{BINDING, TRANSPORT_BINDING};
 
 /// Which endpoint, and which page in it.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct EndpointOptions {
     pub endpoint: String,
     /// The page to test in: opened in a tab of its own. Without it the first page there is.
     pub page_url: Option<String>,
+    /// A script to run in each document of a page before the document's own.
+    pub first_script: Option<String>,
     /// How long that page may take until its document is there.
     pub navigate_within: Duration,
 }
@@ -113,8 +115,9 @@ impl EndpointPages {
         Some(url)
     }
 
-    fn opening<'a>(&self, url: Option<&'a str>, events: &'a Events) -> Opening<'a> {
-        Opening { url, within: self.options.navigate_within, events }
+    fn opening<'a>(&'a self, url: Option<&'a str>, events: &'a Events) -> Opening<'a> {
+        let EndpointOptions { first_script, navigate_within, .. } = &self.options;
+        Opening { url, first_script: first_script.as_deref(), within: *navigate_within, events }
     }
 
     async fn page_of_list(&mut self, endpoint: &Url, events: &Events) -> Result<Page, ChromeError> {
@@ -221,8 +224,10 @@ impl EndpointPages {
             drop(client.root().call::<Value>("Target.closeTarget", close, LEAVE_WITHIN).await);
         }
         if let Some(page) = self.found.take() {
-            let binding = json!({ "name": BINDING });
-            drop(page.session.call::<Value>("Runtime.removeBinding", binding, LEAVE_WITHIN).await);
+            for name in [BINDING, TRANSPORT_BINDING] {
+                let binding = json!({ "name": name });
+                drop(page.session.call::<Value>("Runtime.removeBinding", binding, LEAVE_WITHIN).await);
+            }
         }
         client.close(CloseReason::Disconnected("the run is over".into()));
     }

@@ -29,6 +29,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 pub(super) struct Opening<'a> {
     /// Where to go in it; without it the page stays where it is.
     pub(super) url: Option<&'a str>,
+    /// A script to run in each of its documents before their own.
+    pub(super) first_script: Option<&'a str>,
     /// How long the page may take until its document is there.
     pub(super) within: Duration,
     /// Where to say that it is waited for.
@@ -51,6 +53,10 @@ pub(super) async fn open_in(session: Session, opening: Opening<'_>) -> Result<Pa
         page.map(drop)
     };
     enabled.await?;
+    if let Some(script) = opening.first_script {
+        let params = json!({ "source": script });
+        session.call::<Value>("Page.addScriptToEvaluateOnNewDocument", params, CALL_WITHIN).await?;
+    }
     let ready = async {
         if let Some(url) = opening.url {
             arrive(&session, url, opening).await?;

@@ -24,6 +24,8 @@ pub struct ChromeOptions {
     pub no_sandbox: bool,
     /// The page to test in; without it an empty one of ours.
     pub page_url: Option<String>,
+    /// A script to run in each document of a page before the document's own.
+    pub first_script: Option<String>,
     /// How long the page may take until its document is there.
     pub navigate_within: Duration,
 }
@@ -76,7 +78,8 @@ impl ChromePages {
         let created: Created = client.root().call("Target.createTarget", blank, BROWSER_WITHIN).await?;
         self.target = Some(created.target_id.clone());
         let url = self.options.page_url.as_deref().or(self.own_page.as_ref().map(OwnPage::url));
-        let opening = Opening { url, within: self.options.navigate_within, events };
+        let first_script = self.options.first_script.as_deref();
+        let opening = Opening { url, first_script, within: self.options.navigate_within, events };
         open(client, &created.target_id, opening).await
     }
 

@@ -114,6 +114,8 @@ struct RunArgs {
     #[command(flatten)]
     page: PageArgs,
     #[command(flatten)]
+    capture: CaptureArgs,
+    #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -207,6 +209,24 @@ fn platform_help() -> String {
     format!("Platform of the cell: {} [env: AIT_CELL_PLATFORM]", PLATFORMS.join(", "))
 }
 
+#[derive(Debug, Args)]
+struct CaptureArgs {
+    /// Which of websocket, fetch and eventsource to record, with commas between [default: all three]
+    #[arg(long, value_name = "KINDS", help_heading = "What is recorded of the page's traffic")]
+    capture: Option<String>,
+    /// Record nothing
+    #[arg(long, help_heading = "What is recorded of the page's traffic")]
+    no_capture: bool,
+    /// How much of one payload is kept: 65536, 64KiB, 1MiB [default: 1MiB]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        allow_hyphen_values = true,
+        help_heading = "What is recorded of the page's traffic"
+    )]
+    capture_max_payload: Option<String>,
+}
+
 /// Durations: `5000` (ms), `500ms`, `60s`, `1m`.
 #[derive(Debug, Args)]
 struct LimitArgs {
@@ -232,7 +252,7 @@ struct OutputArgs {
     /// pretty or json (one event a line), to stdout or to a file; may be given again [default: pretty]
     #[arg(long, value_name = "NAME[=PATH]", help_heading = "Reports")]
     reporter: Vec<String>,
-    /// Folder for the artifact <sdkLine>.<platform>.json and for what tests captured
+    /// Folder for the artifact <sdkLine>.<platform>.json, for what tests captured and what was recorded
     #[arg(long, value_name = "DIR", help_heading = "Reports")]
     report_dir: Option<String>,
     /// auto, always or never; auto heeds NO_COLOR and FORCE_COLOR [default: auto]
@@ -310,7 +330,7 @@ impl From<DoctorArgs> for Given {
 
 impl From<RunArgs> for Given {
     fn from(args: RunArgs) -> Self {
-        let RunArgs { place, page, limits, output, .. } = args;
+        let RunArgs { place, page, capture, limits, output, .. } = args;
         // A switch that is not typed says nothing: the file may still turn it on.
         let switch = |on: bool| on.then_some(true);
         Given {
@@ -347,6 +367,9 @@ impl From<RunArgs> for Given {
             globals: serde_json::Map::new(),
             sdk_package: page.sdk_package,
             bundle_target: page.bundle_target,
+            capture: capture.capture,
+            no_capture: switch(capture.no_capture),
+            capture_max_payload: capture.capture_max_payload,
             timeout: limits.timeout,
             test_timeout: limits.test_timeout,
             hook_timeout: limits.hook_timeout,

@@ -54,7 +54,7 @@ pub(super) async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Res
         Route::AttachPage => attach_page(&hub, &parts, &given),
         Route::Agent if hub.check(&given).is_ok() => {
             hub.status.send_modify(|status| status.agents_served += 1);
-            answer(StatusCode::OK, "text/javascript; charset=utf-8", Body::from(hub.agent))
+            answer(StatusCode::OK, "text/javascript; charset=utf-8", Body::from(hub.agent.clone()))
         }
         Route::Handshake if hub.check(&given).is_ok() => {
             if let Some(version) = query(&parts, "v").filter(|text| text.len() <= MAX_VERSION) {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::body::Bytes;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -70,7 +71,7 @@ pub(super) struct Public {
 #[derive(Debug)]
 pub(super) struct Hub {
     /// The agent's script.
-    pub(super) agent: &'static str,
+    pub(super) agent: Bytes,
     /// The app that is served behind the relay.
     pub(super) app: Option<AppProxy>,
     /// How to find out whether an address leads here.
@@ -107,7 +108,7 @@ impl Hub {
     pub(super) fn new(options: RelayOptions, gate: Gate, shutdown: CancellationToken) -> Result<Self, SecretError> {
         let name = random_ticket()?;
         Ok(Self {
-            agent: options.agent,
+            agent: Bytes::copy_from_slice(options.agent.as_bytes()),
             app: options.app.map(|address| AppProxy::new(address, options.notices.clone())),
             echo: Echo { path: random_ticket()?, answer: random_ticket()? },
             cookie: format!("ait_{}", name.expose().get(..8).unwrap_or_default()),

@@ -29,7 +29,7 @@ pub struct RelayOptions {
     /// What codes are made from.
     pub secret: Secret,
     /// The agent's script.
-    pub agent: &'static str,
+    pub agent: Arc<str>,
     /// Where to listen.
     pub listen: SocketAddr,
     /// The server of the app that the attach link leads to; without it a page of ours.
@@ -45,9 +45,9 @@ impl RelayOptions {
     pub const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
     /// There, for any page, and with nobody who wants to know what happens.
-    pub fn local(secret: Secret, agent: &'static str) -> Self {
+    pub fn local(secret: Secret, agent: &str) -> Self {
         let (notices, _) = mpsc::unbounded_channel();
-        Self { secret, agent, listen: Self::LOOPBACK, app: None, choice: Choice::default(), notices }
+        Self { secret, agent: agent.into(), listen: Self::LOOPBACK, app: None, choice: Choice::default(), notices }
     }
 }
 

@@ -5,6 +5,7 @@ use super::error::ReportError;
 use super::folder::ReportFolder;
 use super::json::Json;
 use super::pretty::{Pretty, PrettyOptions};
+use super::records::Records;
 use super::reporter::Reporter;
 use super::terminal::Terminal;
 use crate::settings::{ReporterKind, Settings};
@@ -17,7 +18,9 @@ use crate::settings::{ReporterKind, Settings};
 pub fn reporters(settings: &Settings, stdout: Option<&Terminal>) -> Result<Vec<Box<dyn Reporter>>, ReportError> {
     let mut all: Vec<Box<dyn Reporter>> = Vec::new();
     if let Some(dir) = &settings.report.dir {
-        all.push(Box::new(Artifacts::new(ReportFolder::prepare(dir.value.clone())?)));
+        let folder = ReportFolder::prepare(dir.value.clone())?;
+        all.push(Box::new(Records::new(folder.clone())));
+        all.push(Box::new(Artifacts::new(folder)));
     }
     let (files, on_stdout): (Vec<_>, Vec<_>) = settings.report.reporters.iter().partition(|c| c.file.is_some());
     for choice in files.into_iter().chain(on_stdout) {

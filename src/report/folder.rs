@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use tempfile::NamedTempFile;
 
 use super::error::ReportError;
 
@@ -41,6 +42,11 @@ impl ReportFolder {
         }
     }
 
+    /// A file without a name in this folder, to be given one when it is whole.
+    pub(super) fn temporary(&self) -> io::Result<NamedTempFile> {
+        temporary_in(&self.path)
+    }
+
     /// Removes a file an earlier run left; it is fine where there is none.
     pub(super) fn remove(&self, name: &str) -> Result<(), ReportError> {
         let path = self.file(name);
@@ -53,6 +59,17 @@ impl ReportFolder {
 
 fn write_atomically(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
+    let file = temporary_in(folder)?;
+    let mut buffer = io::BufWriter::new(&file);
+    serde_json::to_writer_pretty(&mut buffer, value)?;
+    buffer.write_all(b"\n")?;
+    buffer.flush()?;
+    drop(buffer);
+    file.persist(path)?;
+    Ok(())
+}
+
+fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
     std::fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".devtools-test-");
@@ -62,14 +79,7 @@ fn write_atomically(path: &Path, value: &impl Serialize) -> io::Result<()> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(folder)?;
-    let mut buffer = io::BufWriter::new(&file);
-    serde_json::to_writer_pretty(&mut buffer, value)?;
-    buffer.write_all(b"\n")?;
-    buffer.flush()?;
-    drop(buffer);
-    file.persist(path)?;
-    Ok(())
+    builder.tempfile_in(folder)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! - `fold`: what the events add up to.
 //! - `pretty`: for people.
 //! - `json`: every event as one line of JSON.
-//! - `artifacts`, `capture`: the files in the report folder.
+//! - `artifacts`, `capture`, `records`: the files in the report folder.
 //! - `folder`: that folder, and files that are written whole or not at all.
 //! - `terminal`: stdout, shared with a progress line.
 //! - `text`: makes what came from a page harmless and visible.
@@ -21,6 +21,7 @@ mod fold;
 mod folder;
 mod json;
 mod pretty;
+mod records;
 mod reporter;
 mod terminal;
 mod text;
@@ -35,6 +36,7 @@ pub use fold::{FileFold, FileVerdict, Fold, OutsideError, Running, TestFold};
 pub use folder::ReportFolder;
 pub use json::Json;
 pub use pretty::{Paint, Pretty, PrettyOptions};
+pub use records::Records;
 pub use reporter::{Reporter, report};
 pub use terminal::Terminal;
 pub use text::{block, line};

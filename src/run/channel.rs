@@ -8,13 +8,17 @@ use serde_json::Value;
 use crate::bundle::SourceMaps;
 use crate::cdp::{CdpEvent, EventStream, debugger, page_domain, runtime};
 use crate::event::{EventKind, NoticeLevel};
-use crate::wire::{BINDING, Batch, CAPTURE_PREFIX, PageEvent, PageFrame};
+use crate::wire::{BINDING, Batch, CAPTURE_PREFIX, PageEvent, PageFrame, TRANSPORT_BINDING, TransportPiece};
+
+use super::records::Pieces;
 
 /// One thing that was heard.
 #[derive(Debug)]
 pub(super) enum Heard {
     /// Events of the runtime.
     Page(Vec<PageEvent>),
+    /// What the recorder says; the page waits for the number to be confirmed.
+    Records { seq: u64, records: Vec<Value> },
     /// A line on the console.
     Console(ConsoleLine),
     /// Something a person should know about the channel itself.
@@ -43,6 +47,7 @@ pub(super) struct Channel {
     stream: EventStream,
     doc: String,
     next_seq: u64,
+    pieces: Pieces,
     ready: VecDeque<Heard>,
     scripts: VecDeque<debugger::ScriptParsed>,
 }
@@ -54,7 +59,7 @@ const MAX_SCRIPTS: usize = 512;
 impl Channel {
     /// `doc` is the document's id as its runtime gave it.
     pub(super) fn new(stream: EventStream, doc: String) -> Self {
-        Self { stream, doc, next_seq: 0, ready: VecDeque::new(), scripts: VecDeque::new() }
+        Self { stream, doc, next_seq: 0, pieces: Pieces::default(), ready: VecDeque::new(), scripts: VecDeque::new() }
     }
 
     /// The next thing; `None` when the session is over.
@@ -120,11 +125,23 @@ impl Channel {
 
     fn read_binding(&mut self, event: &CdpEvent) -> Heard {
         let Ok(call) = event.parse::<runtime::BindingCalled>() else { return Heard::Other };
-        if call.name != BINDING {
-            return Heard::Other;
+        match call.name.as_str() {
+            BINDING => self.read_batch(&call.payload),
+            TRANSPORT_BINDING => self.read_piece(&call.payload),
+            _ => Heard::Other,
         }
+    }
+
+    fn read_piece(&mut self, payload: &str) -> Heard {
+        match serde_json::from_str::<TransportPiece>(payload) {
+            Ok(piece) if piece.doc == self.doc => Heard::Records { seq: piece.seq, records: self.pieces.take(&piece) },
+            _ => Heard::Other,
+        }
+    }
+
+    fn read_batch(&mut self, payload: &str) -> Heard {
         // An app may call the binding too; what is not ours is not an error of the run.
-        let Ok(batch) = Batch::parse(&call.payload) else {
+        let Ok(batch) = Batch::parse(payload) else {
             return Heard::Notice("the page sent a message that this version of the tool cannot read".into());
         };
         if batch.doc != self.doc {

@@ -15,6 +15,7 @@ use super::file_run::{FileRun, Step};
 use super::inject::Live;
 use super::ping::Ping;
 use super::plan::Limits;
+use super::records::Owners;
 use super::stop::Stop;
 use super::stuck;
 use super::watch::{Activity, Strike, Watch};
@@ -54,6 +55,8 @@ pub(super) struct Drive<'a> {
     pub(super) file_started: Instant,
     pub(super) events: &'a Events,
     pub(super) stop: &'a Stop,
+    /// Learns the tests of this run.
+    pub(super) owners: &'a mut Owners,
     /// How many more failed tests `--bail` allows; `None` without it.
     pub(super) failures_left: &'a mut Option<u32>,
     /// Errors outside any test that were seen.
@@ -129,6 +132,12 @@ impl Drive<'_> {
                 }
                 None
             }
+            Heard::Records { seq, records } => {
+                self.owners.emit(records, Some(self.file), self.events).await;
+                let Live { page, confirmations, .. } = &mut *self.live;
+                confirmations.send(&page.session, seq, self.events);
+                None
+            }
             Heard::Console(line) => {
                 self.say(line.into_event(self.maps)).await;
                 None
@@ -180,7 +189,11 @@ impl Drive<'_> {
         if matches!(event, PageEvent::Uncaught { .. }) {
             *self.exceptions += 1;
         }
+        let collects = matches!(event, PageEvent::Collected { .. });
         let step = self.state.page_said(event, self.maps);
+        if collects {
+            self.owners.learn(self.run, self.file, self.state.test_ids());
+        }
         self.take_step(step).await
     }
 

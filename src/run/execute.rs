@@ -1,7 +1,7 @@
 //! Runs all files of a plan, one after the other, over as many pages as it takes.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
@@ -11,11 +11,12 @@ use crate::event::{AttachStage, EventKind, Events, FileResult, LossCause, Notice
 use crate::ident::FileId;
 use crate::wire::RunRequest;
 
-use super::drive::{Drive, Outcome};
+use super::drive::{Drive, Outcome, words};
 use super::file_run::{FileRun, plain_error};
-use super::inject::{self, Live};
+use super::inject::{self, Live, Recorded};
 use super::plan::Plan;
-use super::settle::{self, Leftover};
+use super::records::Owners;
+use super::settle::{self, Between, Leftover};
 use super::stop::{Signal, Stop};
 use super::verdict::Tally;
 
@@ -31,6 +32,7 @@ pub async fn execute(plan: Plan, mut pages: Box<dyn PageSource>, events: Events,
         stop: &stop,
         pipeline,
         maps: SourceMaps::new(plan.bundle.root.clone()),
+        owners: Owners::default(),
         live: None,
         runs: 0,
         failures_left,
@@ -45,6 +47,7 @@ pub async fn execute(plan: Plan, mut pages: Box<dyn PageSource>, events: Events,
     for (index, file) in plan.files.iter().enumerate() {
         run.file(index, file).await;
     }
+    run.last_words().await;
     let tally = std::mem::take(&mut run.tally);
     drop(run);
     let result = tally.result(stop.signal(), plan.pass_with_no_tests, events.elapsed().as_secs_f64() * 1000.0);
@@ -70,6 +73,7 @@ struct Run<'a> {
     stop: &'a Stop,
     pipeline: Pipeline,
     maps: SourceMaps,
+    owners: Owners,
     live: Option<Live>,
     /// How many times a file was sent to a page; numbers the runs on the wire.
     runs: u32,
@@ -101,7 +105,7 @@ impl Run<'_> {
             let prepared = tokio::select! {
                 biased;
                 () = self.stop.stopped() => return,
-                prepared = inject::prepare(page, &self.plan.globals) => prepared,
+                prepared = inject::prepare(page, &self.plan.globals, self.plan.recorder.as_deref()) => prepared,
             };
             match prepared {
                 Ok(live) => {
@@ -111,6 +115,7 @@ impl Run<'_> {
                     };
                     self.events.emit_global(state).await;
                     self.events.emit_global(EventKind::PageAttached(live.page.info.clone())).await;
+                    self.tell_recorded(&live.recorded).await;
                     self.live = Some(live);
                     return;
                 }
@@ -135,7 +140,8 @@ impl Run<'_> {
 
     async fn file(&mut self, index: usize, file: &TestFile) {
         if let Some(live) = &mut self.live {
-            let left = settle::take_in(live, &self.maps).await;
+            let between = Between { maps: &self.maps, owners: &self.owners, events: self.events, file: None };
+            let left = settle::take_in(live, &between).await;
             self.take_leftover(None, left).await;
         }
         if let Some(why) = self.why_not() {
@@ -195,6 +201,7 @@ impl Run<'_> {
                 file_started: started,
                 events: self.events,
                 stop: self.stop,
+                owners: &mut self.owners,
                 failures_left: &mut self.failures_left,
                 exceptions: &mut exceptions,
             };
@@ -243,8 +250,33 @@ impl Run<'_> {
     /// Takes in what the page still has to say of a file; a page that was lost meanwhile is exchanged.
     async fn settle(&mut self, file: &FileId) {
         let Some(live) = &mut self.live else { return };
-        let left = settle::settle(live, &self.maps).await;
+        let between = Between { maps: &self.maps, owners: &self.owners, events: self.events, file: Some(file) };
+        let left = settle::settle(live, &between).await;
         self.take_leftover(Some(file), left).await;
+    }
+
+    /// Takes in what the page has to say after the last file.
+    async fn last_words(&mut self) {
+        let Some(live) = &mut self.live else { return };
+        let between = Between { maps: &self.maps, owners: &self.owners, events: self.events, file: None };
+        let left = settle::finish(live, &between, self.stop.signal().is_some()).await;
+        for kind in left.events {
+            self.tally.exceptions += u32::from(matches!(kind, EventKind::Exception { .. }));
+            self.events.emit_global(kind).await;
+        }
+    }
+
+    async fn tell_recorded(&self, recorded: &Recorded) {
+        let message = match recorded {
+            Recorded::Since(info) if !info.before_content => format!(
+                "the recorder came {} after the page had begun: what the page exchanged before is not recorded, nor are \
+                 sockets that were open by then",
+                words(Duration::from_secs_f64(info.from.max(0.0) / 1000.0))
+            ),
+            Recorded::Refused(why) => format!("what the page exchanges is not recorded, because it refused: {why}"),
+            Recorded::Since(_) | Recorded::Unwanted => return,
+        };
+        self.notice(NoticeLevel::Info, message).await;
     }
 
     async fn take_leftover(&mut self, file: Option<&FileId>, left: Leftover) {

@@ -239,6 +239,11 @@ impl FileRun {
         self.running.last().map(|&i| full_title(&self.tests[i].info.path))
     }
 
+    /// The ids of its tests, in their order.
+    pub(super) fn test_ids(&self) -> Vec<TestId> {
+        self.tests.iter().map(|test| test.info.id.clone()).collect()
+    }
+
     fn id(&self, test: u32) -> Option<TestId> {
         self.tests.get(test as usize).map(|t| t.info.id.clone())
     }

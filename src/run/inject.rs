@@ -11,15 +11,30 @@ use crate::cdp::page::Page;
 use crate::cdp::page_domain::dismiss_all;
 use crate::cdp::runtime::{self, EvaluateError, EvaluateOptions};
 use crate::cdp::{CdpError, Session};
-use crate::wire::{BINDING, RUNTIME_GLOBAL, RuntimeInfo};
+use crate::wire::{BINDING, CaptureInfo, RUNTIME_GLOBAL, RuntimeInfo, TRANSPORT_BINDING};
 
 use super::channel::Channel;
+use super::records::Confirmations;
 
 /// A page with the runtime in it.
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) page: Page,
     pub(super) channel: Channel,
+    pub(super) confirmations: Confirmations,
+    /// Whether what the page exchanges is recorded.
+    pub(super) recorded: Recorded,
+}
+
+/// Whether a document is recorded.
+#[derive(Debug)]
+pub(super) enum Recorded {
+    /// Nobody wanted it.
+    Unwanted,
+    /// It is, since then.
+    Since(CaptureInfo),
+    /// It cannot be.
+    Refused(String),
 }
 
 /// Why a page could not be made ready.
@@ -56,8 +71,12 @@ const PARSED_WITHIN: Duration = Duration::from_secs(5);
 /// Pause between two looks at a page that is not ready: a fifth of a blink.
 const RETRY_AFTER: Duration = Duration::from_millis(20);
 
-/// Injects binding, globals and runtime. A document that is exchanged meanwhile is started over, within a bound.
-pub(super) async fn prepare(page: Page, globals: &[(String, Value)]) -> Result<Live, PrepareError> {
+/// Injects bindings, globals, runtime and, where it is wanted and not there yet, the recorder. A document that is exchanged meanwhile is started over, within a bound.
+pub(super) async fn prepare(
+    page: Page,
+    globals: &[(String, Value)],
+    recorder: Option<&str>,
+) -> Result<Live, PrepareError> {
     let started = Instant::now();
     let define = define_globals(globals);
     keep_for_new_documents(&page, &define).await;
@@ -65,14 +84,15 @@ pub(super) async fn prepare(page: Page, globals: &[(String, Value)]) -> Result<L
         // Subscribed anew for each try: what an earlier document said is of no interest.
         let stream = page.session.events();
         let injected = tokio::select! {
-            injected = inject(&page.session, &page, globals, &define, started) => injected,
+            injected = inject(&page, globals, &define, recorder, started) => injected,
             never = dismiss_all(&page.session), if page.abilities.dialogs => match never {},
         };
         match injected {
-            Ok(info) => {
+            Ok((info, recorded)) => {
                 let mut page = page;
                 page.info.title.clone_from(&info.title);
-                return Ok(Live { channel: Channel::new(stream, info.doc), page });
+                let channel = Channel::new(stream, info.doc);
+                return Ok(Live { page, channel, confirmations: Confirmations::default(), recorded });
             }
             Err(PrepareError::Step { source: EvaluateError::Cdp(error), .. })
                 if error.is_context_gone() && started.elapsed() < READY_WITHIN => {}
@@ -84,12 +104,13 @@ pub(super) async fn prepare(page: Page, globals: &[(String, Value)]) -> Result<L
 }
 
 async fn inject(
-    session: &Session,
     page: &Page,
     globals: &[(String, Value)],
     define: &str,
+    recorder: Option<&str>,
     started: Instant,
-) -> Result<RuntimeInfo, PrepareError> {
+) -> Result<(RuntimeInfo, Recorded), PrepareError> {
+    let session = &page.session;
     let step = |step| move |source| PrepareError::Step { step, source };
     enable(session, page).await.map_err(|e| step("enable")(EvaluateError::Cdp(e)))?;
     parsed(session, started).await?;
@@ -101,13 +122,41 @@ async fn inject(
         error => step("runtime")(error),
     })?;
     let info = evaluate(session, &format!("{RUNTIME_GLOBAL}.info()")).await.map_err(step("runtime"))?;
-    serde_json::from_value(info).map_err(|_| {
+    let info = serde_json::from_value(info).map_err(|_| {
         PrepareError::Refused("it does not answer as it should; is another tool's runtime in the page?".into())
-    })
+    })?;
+    let recorded = match recorder {
+        Some(recorder) => record(session, recorder).await.map_err(step("recorder"))?,
+        None => Recorded::Unwanted,
+    };
+    Ok((info, recorded))
+}
+
+/// Leads the document's recorder to us; puts one in where none was there before the page's own scripts. A page that
+/// refuses it is tested all the same.
+async fn record(session: &Session, recorder: &str) -> Result<Recorded, EvaluateError> {
+    let connect = format!("{RUNTIME_GLOBAL}.capture()");
+    let late = async {
+        let there = evaluate(session, &connect).await?;
+        if !there.is_null() {
+            return Ok(there);
+        }
+        evaluate(session, recorder).await?;
+        evaluate(session, &connect).await
+    };
+    match late.await {
+        Ok(info) => Ok(match serde_json::from_value(info) {
+            Ok(info) => Recorded::Since(info),
+            Err(_) => Recorded::Refused("the recorder does not answer".into()),
+        }),
+        Err(EvaluateError::Exception(details)) => Ok(Recorded::Refused(details.to_string())),
+        Err(error) => Err(error),
+    }
 }
 
 async fn enable(session: &Session, page: &Page) -> Result<(), CdpError> {
     let binding = runtime::add_binding(session, BINDING, STEP_WITHIN);
+    let transport = runtime::add_binding(session, TRANSPORT_BINDING, STEP_WITHIN);
     let runtime = session.call::<Value>("Runtime.enable", json!({}), STEP_WITHIN);
     let debugger = async {
         if page.abilities.debugger {
@@ -116,8 +165,9 @@ async fn enable(session: &Session, page: &Page) -> Result<(), CdpError> {
             Ok(())
         }
     };
-    let (binding, runtime, debugger) = tokio::join!(binding, runtime, debugger);
+    let (binding, transport, runtime, debugger) = tokio::join!(binding, transport, runtime, debugger);
     binding?;
+    transport?;
     runtime?;
     debugger
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
+use crate::assets;
 use crate::bundle::{BundleError, BundleOptions, TestFile, discover};
 use crate::event::TargetKind;
 use crate::ident::{Cell, FileId};
@@ -26,6 +27,8 @@ pub struct Plan {
     pub target: TargetKind,
     /// Globals to define in the page before anything else runs, `__AIT_CELL__` among them where a cell was given.
     pub globals: Vec<(String, Value)>,
+    /// The script that records what the page exchanges, where that is wanted.
+    pub recorder: Option<String>,
     /// The deadlines.
     pub limits: Limits,
     /// Source of a JavaScript regular expression that selects tests by full title.
@@ -88,6 +91,7 @@ impl Plan {
             cell: settings.cell_or_default(),
             target: settings.target.kind,
             globals,
+            recorder: settings.capture.as_ref().map(assets::recorder),
             limits: settings.limits,
             name_pattern: selection.name_pattern.as_ref().map(|pattern| pattern.value.clone()),
             allow_only: selection.allow_only,

@@ -3,13 +3,18 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+use tokio::time::{Instant, timeout_at};
+
 use crate::bundle::SourceMaps;
 use crate::cdp::runtime::{self, EvaluateOptions};
-use crate::event::{EventKind, LossCause, NoticeLevel};
-use crate::wire::PageEvent;
+use crate::event::{EventKind, Events, LossCause, NoticeLevel};
+use crate::ident::FileId;
+use crate::wire::{PageEvent, RUNTIME_GLOBAL};
 
 use super::channel::Heard;
-use super::inject::Live;
+use super::inject::{Live, Recorded};
+use super::records::Owners;
 use super::stuck;
 
 /// What was left to say.
@@ -25,20 +30,83 @@ pub(super) struct Leftover {
 /// out by the next file's clocks.
 const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
+/// How long the next file waits for what the recorder holds; the rest of it comes while that file runs.
+const RECORDS_WITHIN: Duration = Duration::from_millis(250);
+/// How long the end of a run waits for it, and that of one that was told to stop.
+const LAST_RECORDS_WITHIN: Duration = Duration::from_secs(5);
+const STOPPED_RECORDS_WITHIN: Duration = Duration::from_millis(300);
+/// How long a page may take to let go of the recorder.
+const RELEASE_WITHIN: Duration = Duration::from_millis(500);
+
+/// What is needed to tell whose the page's words are.
+pub(super) struct Between<'a> {
+    pub(super) maps: &'a SourceMaps,
+    pub(super) owners: &'a Owners,
+    pub(super) events: &'a Events,
+    /// The file that was running.
+    pub(super) file: Option<&'a FileId>,
+}
+
 /// Asks the page for everything it holds and takes in what has arrived.
-pub(super) async fn settle(live: &mut Live, maps: &SourceMaps) -> Leftover {
+pub(super) async fn settle(live: &mut Live, between: &Between<'_>) -> Leftover {
     // Whether it answers does not matter here: what arrived before the answer does.
     let options = EvaluateOptions::default();
     drop(runtime::evaluate(&live.page.session, "void __ait.flush()", options, FLUSH_WITHIN).await);
-    take_in(live, maps).await
+    let mut left = take_in(live, between).await;
+    drain(live, between, &mut left, RECORDS_WITHIN).await;
+    left
+}
+
+/// The end of a run: takes in the last records, says how many did not come, and takes the recorder out of the page.
+pub(super) async fn finish(live: &mut Live, between: &Between<'_>, stopped: bool) -> Leftover {
+    let mut left = take_in(live, between).await;
+    if !matches!(live.recorded, Recorded::Since(_)) || left.lost.is_some() {
+        return left;
+    }
+    let within = if stopped { STOPPED_RECORDS_WITHIN } else { LAST_RECORDS_WITHIN };
+    let missing = drain(live, between, &mut left, within).await;
+    if missing > 0 {
+        let gap = json!({ "kind": "gap", "messages": missing, "reason": "the run ended" });
+        between.owners.emit(vec![gap], between.file, between.events).await;
+    }
+    let release = format!("{RUNTIME_GLOBAL}.release()");
+    drop(runtime::evaluate(&live.page.session, &release, EvaluateOptions::default(), RELEASE_WITHIN).await);
+    left
+}
+
+/// Has the recorder hand over what it holds; returns how many records have not come.
+async fn drain(live: &mut Live, between: &Between<'_>, left: &mut Leftover, within: Duration) -> u64 {
+    let until = Instant::now() + within;
+    let ask = format!("{RUNTIME_GLOBAL}.drain()");
+    let mut missing = 0;
+    while matches!(live.recorded, Recorded::Since(_)) && left.lost.is_none() && Instant::now() < until {
+        let options = EvaluateOptions { return_by_value: true, ..EvaluateOptions::default() };
+        let within = until.saturating_duration_since(Instant::now());
+        let Ok(answer) = runtime::evaluate(&live.page.session, &ask, options, within).await else { break };
+        let more = take_in(live, between).await;
+        left.events.extend(more.events);
+        left.lost = more.lost;
+        missing = answer.as_u64().unwrap_or(0);
+        if missing == 0 {
+            break;
+        }
+        // Whether they arrived in time is seen by the next answer.
+        drop(timeout_at(until, live.confirmations.arrived()).await);
+    }
+    missing
 }
 
 /// Takes in what has arrived, without asking for more.
-pub(super) async fn take_in(live: &mut Live, maps: &SourceMaps) -> Leftover {
+pub(super) async fn take_in(live: &mut Live, between: &Between<'_>) -> Leftover {
+    let Between { maps, owners, events, file } = between;
     let mut left = Leftover::default();
     while let Some(heard) = live.channel.try_next() {
         match heard {
             Heard::Page(events) => left.events.extend(events.into_iter().filter_map(|e| late_event(e, maps))),
+            Heard::Records { seq, records } => {
+                owners.emit(records, *file, events).await;
+                live.confirmations.send(&live.page.session, seq, events);
+            }
             Heard::Console(line) => left.events.push(line.into_event(maps)),
             Heard::Notice(message) => left.events.push(warning(message)),
             Heard::Dialog(dialog) => {

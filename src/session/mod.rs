@@ -6,6 +6,7 @@ mod reach;
 mod webkit;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use secrecy::ExposeSecret;
 
@@ -81,6 +82,7 @@ pub struct Pages {
 pub fn pages(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pages, SessionError> {
     let target = &settings.target;
     let page_url = target.page_url.as_ref().map(|url| url.value.clone());
+    let first_script = settings.capture.as_ref().map(assets::recorder_of_pages);
     let source: Box<dyn PageSource> = match target.kind {
         TargetKind::Device => return device(settings, presenter),
         TargetKind::Webkit => return webkit(settings),
@@ -89,11 +91,13 @@ pub fn pages(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result
             search_path: target.search_path.clone(),
             no_sandbox: target.no_sandbox,
             page_url,
+            first_script,
             navigate_within: target.navigation_timeout,
         })),
         TargetKind::Endpoint => Box::new(EndpointPages::new(EndpointOptions {
             endpoint: target.cdp_endpoint.as_ref().map(|url| url.value.clone()).unwrap_or_default(),
             page_url,
+            first_script,
             navigate_within: target.navigation_timeout,
         })),
     };
@@ -113,7 +117,7 @@ fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pa
     let (reach, about_reach) = reach(settings)?;
     let source = DevicePages::new(DeviceOptions {
         secret: found.secret,
-        agent: assets::AGENT,
+        agent: agent(settings),
         link: kind,
         app,
         reach,
@@ -143,7 +147,7 @@ fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
     });
     let source = WebkitPages::new(options, |presenter| DeviceOptions {
         secret,
-        agent: assets::AGENT,
+        agent: agent(settings),
         link: LinkKind::Hosted,
         app,
         reach: Reach::LOOPBACK,
@@ -153,6 +157,11 @@ fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
     });
     let warnings = [unused_link, unused_page_url(settings, "webkit")];
     Ok(Pages { source: Box::new(source), warnings: warnings.into_iter().flatten().collect() })
+}
+
+/// What the relay hands out as its script.
+fn agent(settings: &Settings) -> Arc<str> {
+    assets::agent(settings.capture.as_ref()).into()
 }
 
 /// What asked for a link that is not the relay's own.

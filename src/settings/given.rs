@@ -63,6 +63,13 @@ pub struct Given {
     /// How long to wait for a page.
     #[serde(deserialize_with = "text")]
     pub attach_timeout: Option<String>,
+    /// What is recorded of what the page exchanges.
+    pub capture: Option<String>,
+    /// Record nothing.
+    pub no_capture: Option<bool>,
+    /// How much of one payload is recorded.
+    #[serde(deserialize_with = "text")]
+    pub capture_max_payload: Option<String>,
     /// `name` or `name=path`.
     pub reporter: Vec<String>,
     /// Folder of the artifacts.

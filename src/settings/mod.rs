@@ -7,13 +7,14 @@
 //! - `given`: what one source (the flags, or the file) says, not yet checked.
 //! - `file`: finds and reads `devtools-test.toml`.
 //! - `source`: a value and where it came from.
-//! - `duration`, `cell`, `globals`, `pattern`, `reporters`, `look`: one kind of value each, parsed and checked.
+//! - `duration`, `capture`, `cell`, `globals`, `pattern`, `reporters`, `look`: one kind of value each, parsed and checked.
 //! - `attach`, `tunnel`: which link leads to the page, and how a phone is to reach the relay.
 //! - `outputs`: that no two outputs go into one file.
 //! - `lookup`: who says something about a setting.
 //! - `resolve`: puts everything together.
 
 mod attach;
+mod capture;
 mod cell;
 mod dashboard;
 mod duration;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::event::TargetKind;
 use crate::ident::Cell;
+use crate::wire::CaptureOptions;
 
 use super::dashboard::DashboardSettings;
 use super::reporters::ReporterChoice;
@@ -34,6 +35,8 @@ pub struct Settings {
     pub cell: Option<Cell>,
     /// Globals to define in the page, in the order in which they were given; without `__AIT_CELL__`.
     pub globals: Vec<(String, Value)>,
+    /// What is recorded of what the page exchanges; `None` for nothing.
+    pub capture: Option<CaptureOptions>,
     /// The deadlines.
     pub limits: Limits,
     /// Packages that are replaced by `window.__sdk`, sub-paths included.

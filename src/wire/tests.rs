@@ -135,10 +135,20 @@ fn request_and_info_read_and_write_as_in_the_page() {
 }
 
 #[test]
+fn what_is_recorded_reads_and_writes_as_in_the_page() {
+    let text = "{\"kind\":\"message\"}\n{\"ki".into();
+    same(&samples()["piece"], TransportPiece { doc: "d1".into(), seq: 3, text });
+    same(&samples()["capture"], CaptureInfo { from: 1.5, before_content: true });
+}
+
+#[test]
 fn names_are_the_same_on_both_sides() {
-    for (constant, value) in
-        [("BINDING", BINDING), ("RUNTIME_GLOBAL", RUNTIME_GLOBAL), ("CAPTURE_PREFIX", CAPTURE_PREFIX)]
-    {
+    for (constant, value) in [
+        ("BINDING", BINDING),
+        ("TRANSPORT_BINDING", TRANSPORT_BINDING),
+        ("RUNTIME_GLOBAL", RUNTIME_GLOBAL),
+        ("CAPTURE_PREFIX", CAPTURE_PREFIX),
+    ] {
         assert!(TYPES.contains(&format!("export const {constant} = '{value}';")), "{constant}");
     }
 }

@@ -2,6 +2,7 @@
 // `tests/wire-samples.ts` holds the two against each other, here by its types, on the other side by a unit test.
 
 export const BINDING = '__ait_emit';
+export const TRANSPORT_BINDING = '__ait_transport';
 export const RUNTIME_GLOBAL = '__ait';
 export const CAPTURE_PREFIX = '__AIT_CAPTURE__ ';
 
@@ -9,6 +10,13 @@ export interface Batch {
   doc: string;
   seq: number;
   events: PageEvent[];
+}
+
+/** A piece of the records of a document, which are lines of JSON. */
+export interface TransportPiece {
+  doc: string;
+  seq: number;
+  text: string;
 }
 
 export type PageEvent =
@@ -69,6 +77,11 @@ export interface RunRequest {
   namePattern?: string;
   allowOnly: boolean;
   skipBefore: number;
+}
+
+export interface CaptureInfo {
+  from: number;
+  beforeContent: boolean;
 }
 
 export interface RuntimeInfo {

@@ -1,6 +1,15 @@
 // One full sample of everything that crosses the wire. Between the marks stands plain JSON: the unit test of `src/wire.rs`
 // takes it from this file, holds it against its own types, and must write back the same.
-import type { Batch, CollectedTest, PageError, PageEvent, RunRequest, RuntimeInfo } from '../src/wire.ts';
+import type {
+  Batch,
+  CaptureInfo,
+  CollectedTest,
+  PageError,
+  PageEvent,
+  RunRequest,
+  RuntimeInfo,
+  TransportPiece,
+} from '../src/wire.ts';
 
 type Every<T> = T extends unknown ? Required<T> : never;
 
@@ -10,6 +19,8 @@ interface Samples {
   error: Every<PageError>;
   request: Every<RunRequest>;
   info: Every<RuntimeInfo>;
+  piece: Every<TransportPiece>;
+  capture: Every<CaptureInfo>;
 }
 
 // biome-ignore format: plain JSON
@@ -51,5 +62,7 @@ export const samples: Samples = /* <json> */ {
   },
   "request": { "run": 1, "file": "a.ait.test.ts", "testTimeout": 5000, "hookTimeout": 10000, "namePattern": "^a",
     "allowOnly": true, "skipBefore": 2 },
-  "info": { "version": "0.1.0", "doc": "d1", "userAgent": "u", "url": "http://127.0.0.1/", "title": "t" }
+  "info": { "version": "0.1.0", "doc": "d1", "userAgent": "u", "url": "http://127.0.0.1/", "title": "t" },
+  "piece": { "doc": "d1", "seq": 3, "text": "{\"kind\":\"message\"}\n{\"ki" },
+  "capture": { "from": 1.5, "beforeContent": true }
 } /* </json> */;

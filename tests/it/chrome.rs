@@ -22,7 +22,14 @@ fn options(program: PathBuf) -> LaunchOptions {
 
 fn page_options(page_url: Option<String>) -> ChromeOptions {
     let search_path = std::env::var("PATH").ok();
-    ChromeOptions { browser: None, search_path, no_sandbox: false, page_url, navigate_within: WITHIN }
+    ChromeOptions {
+        browser: None,
+        search_path,
+        no_sandbox: false,
+        page_url,
+        first_script: None,
+        navigate_within: WITHIN,
+    }
 }
 
 fn script(folder: &Path, name: &str, text: &str) -> PathBuf {

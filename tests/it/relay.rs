@@ -57,7 +57,7 @@ impl Desk {
         let (events, told) = Events::channel();
         let pages = DevicePages::new(DeviceOptions {
             secret: Secret::random().unwrap(),
-            agent: assets::AGENT,
+            agent: assets::AGENT.into(),
             link: LinkKind::Hosted,
             app: None,
             reach,

@@ -1,5 +1,8 @@
 // The connection to the relay: one live socket at most, redialled with care, silent after a terminal answer.
 
+import type { CaptureRuntime } from '../engine/install';
+import { ownerOf } from '../interceptors/patch';
+import type { Realm } from '../interceptors/types';
 import {
   apply,
   cancel,
@@ -35,9 +38,11 @@ const TERMINAL: Fields = { 1000: true, 4401: true, 4408: true, 4409: true };
 
 const RELAY_PREFIX = '{"method":"Relay.';
 
-const { WebSocket: NativeSocket } = win;
-const nativeSend = NativeSocket.prototype.send;
-const nativeClose = NativeSocket.prototype.close;
+// A recorder that came before us keeps what it found; our own traffic goes past it.
+const natives = (ownerOf(win as Realm) as CaptureRuntime | undefined)?.natives;
+const NativeSocket = natives?.WebSocket ?? win.WebSocket;
+const nativeSend = natives?.send ?? NativeSocket.prototype.send;
+const nativeClose = natives?.close ?? NativeSocket.prototype.close;
 
 export interface Host {
   /** Sends a message to the debugger; kept while there is no connection. */

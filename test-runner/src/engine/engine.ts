@@ -34,7 +34,7 @@ export interface EngineOptions {
   /** Keep batches for a channel that is yet to be connected. */
   forward?: boolean;
   /** Names the running test; asked once a message. */
-  currentTest?: () => unknown;
+  currentTest?: (() => unknown) | undefined;
 }
 
 export type DevtoolsEngine = Engine;
@@ -54,11 +54,14 @@ class Engine {
   private readonly store: MessageStore;
   private readonly outbox: Outbox;
   private readonly subscribers = new Subscribers(() => this.note('subscriber error'));
+  /** Names the running test; asked once a message. */
+  currentTest: (() => unknown) | undefined;
   private notRecorded = new SafeMap<string, number>();
   private connections = 0;
   private messages = 0;
 
-  constructor(private readonly options: EngineOptions) {
+  constructor(options: EngineOptions) {
+    this.currentTest = options.currentTest;
     this.capacity = options.capacity ?? defaults.DEFAULT_CAPACITY;
     this.prefix = options.payloadPrefix ?? defaults.DEFAULT_PAYLOAD_PREFIX;
     this.maxPayload = options.maxPayload ?? defaults.DEFAULT_MAX_PAYLOAD;
@@ -109,7 +112,7 @@ class Engine {
     };
     if (input.type !== undefined) message.type = input.type;
     if (kept.truncated) message.truncated = true;
-    const test = this.options.currentTest?.();
+    const test = this.currentTest?.();
     if (test !== undefined) message.test = test;
     this.store.add(message, entry);
     this.outbox.message(message, kept.whole, kept.complete);
@@ -131,10 +134,6 @@ class Engine {
     const one = all ? undefined : registry.get(connectionId);
     const counts = all ? store.counts : (one?.counts ?? noCounts());
     const lives = one !== undefined && one.connection.state !== 'closed';
-    const notRecorded: Record<string, number> = {};
-    this.notRecorded.forEach((times, reason) => {
-      notRecorded[reason] = times;
-    });
     return {
       activeConnectionCount: all ? registry.active() : Number(lives),
       connectionCount: all ? registry.total : Number(one !== undefined),
@@ -147,7 +146,7 @@ class Engine {
       retainedMessageCount: all ? store.length : store.find({ connectionId }).length,
       retainedBytes: store.bytes,
       droppedConnectionCount: registry.dropped,
-      notRecorded,
+      notRecorded: this.notSeen(),
     };
   };
 
@@ -189,4 +188,23 @@ class Engine {
 
   /** Hands over what waits, now. */
   flush = (): void => this.outbox.flush();
+
+  /** The same, as far as the channel is ready to take it. */
+  next = (): void => this.outbox.next();
+
+  /** Messages that wait for the channel. */
+  waiting = (): number => this.outbox.waiting;
+
+  /** Says out of the page what of it is seen, where that has changed. */
+  recordCoverage = (coverage: object): void => {
+    this.outbox.coverage({ session: this.session, ...coverage, notRecorded: this.notSeen() });
+  };
+
+  private notSeen(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    this.notRecorded.forEach((times, reason) => {
+      counts[reason] = times;
+    });
+    return counts;
+  }
 }

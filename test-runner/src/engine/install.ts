@@ -6,8 +6,9 @@ import { ownerOf } from '../interceptors/patch.ts';
 import type { Interceptor, InterceptorOptions, Realm } from '../interceptors/types.ts';
 import { countUncovered, frameCount } from '../interceptors/uncovered.ts';
 import { installWebSocketInterceptor } from '../interceptors/websocket.ts';
-import { apply, listen, match, ticks, unlisten, win } from '../shared/natives.ts';
+import { apply, listen, match, now, ticks, unlisten, win } from '../shared/natives.ts';
 import { createDevtoolsEngine, type DevtoolsEngine, type EngineOptions } from './engine.ts';
+import { HostChannel } from './host-channel.ts';
 import type { BatchSink } from './outbox.ts';
 
 export type CaptureKind = 'websocket' | 'fetch' | 'eventsource';
@@ -38,6 +39,21 @@ export interface Coverage {
   frames: number;
   /** Whether the document was still being read then: if so, its own scripts had hardly begun. */
   beforeContent: boolean;
+  /** The wall clock when the document began, milliseconds since 1970. */
+  began: number;
+}
+
+export interface HostLink {
+  /** The id of the document that the host knows. */
+  doc: string;
+  send(text: string): void;
+  currentTest(): unknown;
+}
+
+export interface HostRecords {
+  took(seq: number): void;
+  /** Hands over what waits, as far as the host is ready for it; returns how many records it has yet to confirm. */
+  drain(): number;
 }
 
 export interface CaptureRuntime {
@@ -48,6 +64,8 @@ export interface CaptureRuntime {
   coverage(): Coverage;
   /** Sends records out of the page; returns what ends that. */
   connect(sink: BatchSink): () => void;
+  /** Sends them to the host that leads the page, which names the running test and confirms what has arrived. */
+  toHost(link: HostLink): HostRecords;
   /** Hands over what waits, now. */
   flush(): void;
   uninstall(): void;
@@ -81,6 +99,7 @@ class Runtime implements CaptureRuntime {
   private interceptors: Interceptor[] = [];
   private from = 0;
   private beforeContent = false;
+  private readonly began = now() - ticks();
 
   constructor(private readonly options: InstallOptions) {
     this.target = options.target ?? (win as Realm);
@@ -127,9 +146,25 @@ class Runtime implements CaptureRuntime {
     from: this.from,
     frames: frameCount(this.target),
     beforeContent: this.beforeContent,
+    began: this.began,
   });
 
   connect = (sink: BatchSink): (() => void) => this.engine.connect(sink);
+
+  toHost = ({ doc, send, currentTest }: HostLink): HostRecords => {
+    const channel = new HostChannel(doc, send);
+    this.engine.currentTest = currentTest;
+    this.engine.recordCoverage(this.coverage());
+    this.engine.connect(channel.take);
+    return {
+      took: (seq) => channel.took(seq),
+      drain: () => {
+        this.engine.recordCoverage(this.coverage());
+        this.engine.next();
+        return channel.waiting + this.engine.waiting();
+      },
+    };
+  };
 
   flush = (): void => this.engine.flush();
 

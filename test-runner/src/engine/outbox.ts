@@ -15,7 +15,10 @@ const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 /** Messages that wait for the channel. */
 const MAX_WAITING = 20_000;
 
-/** Lines of JSON: `{"kind":"connection"|"message"|"payload"|"gap", ...}`; `payload` is a message again, now with its bytes. */
+/**
+ * Lines of JSON: `{"kind":"coverage"|"connection"|"message"|"payload"|"gap", ...}`; `payload` is a message again, now with
+ * its bytes, and `coverage` says what of the document can be seen.
+ */
 export interface TransportBatch {
   records: string[];
 }
@@ -41,20 +44,23 @@ export class Outbox {
   private timer = 0;
   private waitingBytes = 0;
   private lost = 0;
+  /** What was last said of the coverage, and whether that has left. */
+  private covered = '';
+  private tellsCoverage = false;
 
   constructor(
     /** Whether records are kept for a channel that is yet to come. */
-    private readonly waits: boolean,
+    private readonly keeps: boolean,
     private readonly failed: (error: unknown) => void,
   ) {}
 
   /** Whether long payloads are wanted and have room. */
   get wantsWhole(): boolean {
-    return (this.waits || this.sink !== undefined) && this.waitingBytes < MAX_WAITING_BYTES;
+    return (this.keeps || this.sink !== undefined) && this.waitingBytes < MAX_WAITING_BYTES;
   }
 
   private get collects(): boolean {
-    return this.waits || this.sink !== undefined;
+    return this.keeps || this.sink !== undefined;
   }
 
   connect(sink: BatchSink): () => void {
@@ -89,6 +95,14 @@ export class Outbox {
     this.push({ message, whole, complete, late: true });
   }
 
+  coverage(record: Record<string, unknown>): void {
+    const line = lineOf({ kind: 'coverage', ...record });
+    if (line === this.covered) return;
+    this.covered = line;
+    this.tellsCoverage = true;
+    this.schedule();
+  }
+
   clear(): void {
     this.items.clear();
     this.changed.clear();
@@ -97,7 +111,20 @@ export class Outbox {
 
   /** Hands over everything that waits, whether or not the channel has asked for it. */
   flush(): void {
-    while (this.sink && (this.items.length || this.changed.size || this.lost)) this.hand(this.sink);
+    while (this.sink && this.waits) this.hand(this.sink);
+  }
+
+  /** The same, unless the channel is still busy. */
+  next(): void {
+    if (this.sink && !this.busy && this.waits) this.turn(this.sink);
+  }
+
+  get waiting(): number {
+    return this.items.length;
+  }
+
+  private get waits(): boolean {
+    return this.items.length > 0 || this.changed.size > 0 || this.lost > 0 || this.tellsCoverage;
   }
 
   private push(item: Item): void {
@@ -123,7 +150,7 @@ export class Outbox {
     const more = () => {
       if (this.sink !== sink) return;
       this.busy = false;
-      if (this.items.length || this.changed.size) this.schedule(this.items.length ? 0 : BATCH_MS);
+      if (this.waits) this.schedule(this.items.length ? 0 : BATCH_MS);
     };
     if (taken instanceof NativePromise) {
       this.busy = true;
@@ -146,6 +173,8 @@ export class Outbox {
 
   private take(): string[] {
     const records: string[] = [];
+    if (this.tellsCoverage) records[records.length] = this.covered;
+    this.tellsCoverage = false;
     this.changed.forEach((connection, id) => {
       records[records.length] = lineOf({ kind: 'connection', ...(connection ?? { id, removed: true }) });
     });

@@ -29,7 +29,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 export const sliceText = (text: string, from: number, to?: number): string => apply(slice, text, [from, to]);
 export const codeAt = (text: string, index: number): number => apply(charCodeAt, text, [index]);
-const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
+export const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
 
 /** Bytes of a text as UTF-8. Halves of a pair that stand alone count as what is sent for them, U+FFFD. */
 export function textSize(text: string): number {

@@ -2,6 +2,7 @@
 import { version } from '../../package.json';
 import { RUNTIME_GLOBAL, type RunRequest, type RuntimeInfo } from '../wire.ts';
 import { Emitter } from './emit.ts';
+import { Recorder } from './recorder.ts';
 import { Runs } from './run.ts';
 import { api } from './vitest.ts';
 
@@ -9,6 +10,7 @@ function install(): void {
   const doc = randomId();
   const emitter = new Emitter(doc);
   const runs = new Runs(emitter);
+  const recorder = new Recorder(doc, () => runs.currentTest);
   const { userAgent } = navigator;
   const ait = {
     vitest: api,
@@ -25,6 +27,10 @@ function install(): void {
     },
     abort: (run: number): void => runs.abort(run),
     flush: (): void => emitter.flush(),
+    capture: () => recorder.connect(),
+    took: (seq: number): void => recorder.took(seq),
+    drain: (): number => recorder.drain(),
+    release: (): void => recorder.release(),
   };
   // Not to be seen, replaced or removed by a test that tidies up globals.
   Object.defineProperty(globalThis, RUNTIME_GLOBAL, { value: Object.freeze(ait) });

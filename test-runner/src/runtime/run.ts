@@ -47,6 +47,11 @@ export class Runs {
     this.current = undefined;
   }
 
+  /** The one test that is running, as the records of what the page exchanges name it. */
+  get currentTest(): { run: number; test: number } | undefined {
+    return this.current?.only;
+  }
+
   private uncaught(event: PageEvent & { type: 'uncaught' }): void {
     this.emitter.emitNow({ ...event, ...this.where() });
   }
@@ -65,6 +70,8 @@ class Run {
   dead = false;
   /** Tests that have started and not ended, oldest first. */
   running: number[] = [];
+  /** The running test, where it is the only one. */
+  only: { run: number; test: number } | undefined;
   readonly turns = new Turns();
   private started = 0;
   private readonly run: number;
@@ -114,6 +121,7 @@ class Run {
     collected: (tests, only) => this.emit({ type: 'collected', run: this.run, tests, only }),
     testStart: (test, attempt, limit) => {
       if (!this.running.includes(test)) this.running.push(test);
+      this.nameRunning();
       this.turns.started(test);
       this.watch();
       // It must have left the page before the test can loop for ever.
@@ -122,6 +130,7 @@ class Run {
     turn: () => this.turns.afterTest(),
     testEnd: (test, { state, ms, errors, note, retries }) => {
       this.running = this.running.filter((other) => other !== test);
+      this.nameRunning();
       this.emit({
         type: 'testEnd',
         run: this.run,
@@ -140,6 +149,11 @@ class Run {
     },
     notice: (message) => this.emit({ type: 'notice', run: this.run, message }),
   };
+
+  private nameRunning(): void {
+    const test = this.running.length === 1 ? this.running[0] : undefined;
+    this.only = test === undefined ? undefined : { run: this.run, test };
+  }
 
   private emit(event: PageEvent): void {
     if (!this.dead) this.emitter.emit(event);

@@ -33,6 +33,7 @@ impl Screen {
             browser: None,
             search_path: std::env::var("PATH").ok(),
             no_sandbox: false,
+            first_script: None,
             page_url: None,
             navigate_within: WITHIN,
         };
