@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::serve::ListenerExt;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
@@ -20,6 +21,9 @@ use super::proxy::AppAddress;
 use crate::secret::{Secret, SecretError};
 use crate::totp::Totp;
 
+/// A connection that carries nothing is asked after so long, and is over some minute later when no answer comes.
+const KEEPALIVE: TcpKeepalive =
+    TcpKeepalive::new().with_time(Duration::from_secs(30)).with_interval(Duration::from_secs(10));
 /// How long pages get to be told that the run is over.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1);
 
@@ -92,6 +96,8 @@ impl Relay {
             let listener = listener.tap_io(|stream| {
                 // Small frames must not wait for each other; a socket that cannot be told so only is slower.
                 drop(stream.set_nodelay(true));
+                // A phone that left the network says no goodbye; what the app's server streams to it must end some time.
+                drop(SockRef::from(&*stream).set_tcp_keepalive(&KEEPALIVE));
             });
             let serve = axum::serve(listener, app).with_graceful_shutdown(shutdown.cancelled_owned());
             if let Err(error) = serve.await {

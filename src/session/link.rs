@@ -4,6 +4,7 @@ use std::path::Path;
 
 use secrecy::ExposeSecret;
 use serde_json::Value;
+use url::Url;
 
 use crate::attach::{LAUNCHER, LinkKind, doubt};
 use crate::relay::{AppAddress, AppAddressError};
@@ -36,8 +37,9 @@ pub(super) fn link(settings: &Settings) -> Result<Link, AppAddressError> {
                  --launcher-url names another."
                     .to_owned()
             });
-            let name = name_of_app(&settings.project_root.value);
             let launcher = launcher.as_ref().map_or(LAUNCHER, |launcher| &launcher.value).to_owned();
+            let named = Url::parse(&launcher).is_ok_and(|url| url.query_pairs().any(|(key, _)| key == "name"));
+            let name = if named { None } else { name_of_app(&settings.project_root.value) };
             Link { kind: LinkKind::Launcher { launcher, app: app.value.clone(), name }, app: None, about }
         }
     })

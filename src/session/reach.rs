@@ -21,13 +21,13 @@ pub(super) fn reach(settings: &Settings) -> Result<(Reach, Option<String>), Sess
     let way = match &tunnel.wish.value {
         TunnelWish::None => Reach { listen: loopback, ..Reach::LOOPBACK },
         TunnelWish::Lan => in_the_lan(lan(tunnel.host.as_deref())?, tunnel.port),
-        TunnelWish::Address(address) => through(TunnelKind::Address(PublicAddress::new(address.expose())?), loopback)?,
+        TunnelWish::Address(address) => through(TunnelKind::Address(PublicAddress::new(address.expose())?), tunnel)?,
         TunnelWish::Cloudflared => {
             let program = cloudflared(tunnel, &finder)?.ok_or(SessionError::NoCloudflared { named: None })?;
-            through(TunnelKind::Cloudflared(program), loopback)?
+            through(TunnelKind::Cloudflared(program), tunnel)?
         }
         TunnelWish::Auto => match cloudflared(tunnel, &finder)? {
-            Some(program) => through(TunnelKind::Cloudflared(program), loopback)?,
+            Some(program) => through(TunnelKind::Cloudflared(program), tunnel)?,
             None => {
                 let words = "the attach link works on this machine only, because no cloudflared was found: install \
                              it, or take --tunnel lan for a phone in the same network";
@@ -45,11 +45,12 @@ fn cloudflared(tunnel: &TunnelSettings, finder: &Finder<'_>) -> Result<Option<Pa
     finder.asked(named).ok_or_else(missing).map(Some)
 }
 
-fn through(kind: TunnelKind, listen: SocketAddr) -> Result<Reach, SessionError> {
+fn through(kind: TunnelKind, settings: &TunnelSettings) -> Result<Reach, SessionError> {
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, settings.port));
     let tunnel = TunnelOptions {
         kind,
         limits: TunnelLimits::default(),
-        resolver: Arc::new(Resolver::default()),
+        resolver: Arc::new(settings.dns.map_or_else(Resolver::default, Resolver::asking)),
         trust: system_trust().map_err(|_| SessionError::NoTrust)?,
     };
     Ok(Reach { listen, tunnel: Some(tunnel), about: None })

@@ -1,5 +1,6 @@
 //! How a phone is to reach the relay.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use url::Url;
@@ -32,6 +33,8 @@ pub struct TunnelSettings {
     pub wish: Sourced<TunnelWish>,
     /// `CLOUDFLARED_BIN`: path or name of the program.
     pub program: Option<Sourced<PathBuf>>,
+    /// `DEVTOOLS_TEST_DNS`: the server that is asked for the name of a quick tunnel.
+    pub dns: Option<SocketAddr>,
     /// `--host`: address or interface of this machine, only with [`TunnelWish::Lan`].
     pub host: Option<String>,
     /// `--relay-port`: where the relay listens; 0 for any free port.
@@ -55,13 +58,23 @@ pub(super) fn tunnel(from: &Sources<'_>) -> Result<TunnelSettings, SettingsError
     }
     let program = from.around.variable("CLOUDFLARED_BIN");
     let program = program.map(|value| Sourced { value, source: Source::Environment("CLOUDFLARED_BIN") });
+    let dns = from.around.variable("DEVTOOLS_TEST_DNS");
+    let dns = dns.map(|value| Sourced { value, source: Source::Environment("DEVTOOLS_TEST_DNS") }.parse(name_server));
     let port = from.text("--relay-port", |given| &given.relay_port);
     Ok(TunnelSettings {
         wish,
         program: program.map(|text| from.program(text)).transpose()?,
+        dns: dns.transpose()?.map(|server| server.value),
         host,
         port: port.map(|text| text.parse(port_number)).transpose()?.map_or(0, |port| port.value),
     })
+}
+
+/// An address, with a port where it is not the usual one.
+fn name_server(text: &str) -> Result<SocketAddr, String> {
+    const DNS_PORT: u16 = 53;
+    let without_port = text.parse().map(|ip: IpAddr| SocketAddr::new(ip, DNS_PORT));
+    text.parse().or(without_port).map_err(|_| "give the address of a name server, such as 192.168.0.1".into())
 }
 
 /// A port, or 0.

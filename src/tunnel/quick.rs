@@ -37,11 +37,15 @@ pub(super) fn command(program: &Path, relay: SocketAddr, folder: &Path) -> std::
 pub(super) fn address_in(line: &str) -> Option<PublicAddress> {
     names_in(line).find_map(|name| {
         let behind_scheme = line.get(..name.start)?.ends_with("https://");
-        let mut rest = line.get(name.end..)?.chars();
-        let of_another_zone = rest.next() == Some('.') && rest.next().is_some_and(|c| c.is_ascii_alphanumeric());
+        let rest = line.get(name.end..)?;
+        let mut behind = rest.chars();
+        let of_another_zone = behind.next() == Some('.') && behind.next().is_some_and(|c| c.is_ascii_alphanumeric());
         let host = line.get(name)?;
         let tunnel = behind_scheme && !of_another_zone && host != format!("{SERVICE}.{ZONE}");
-        tunnel.then(|| PublicAddress::new(&format!("https://{host}")).ok()).flatten()
+        let port =
+            rest.strip_prefix(':').map(|port| port.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default());
+        let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+        tunnel.then(|| PublicAddress::new(&format!("https://{host}{port}")).ok()).flatten()
     })
 }
 
@@ -104,6 +108,8 @@ mod tests {
         let host = "of-four-words.trycloudflare.com";
         assert_eq!(found(&format!("2026-01-01T00:00:00Z INF |  https://{host}    |")).as_deref(), Some(host));
         assert_eq!(found(&format!("https://{host}/")).as_deref(), Some(host));
+        assert_eq!(found(&format!("https://{host}:8443 |")), Some(format!("{host}:8443")));
+        assert_eq!(found(&format!("https://{host}: ready")).as_deref(), Some(host));
         for line in [
             "INF Requesting new quick Tunnel on trycloudflare.com...",
             "Post \"https://api.trycloudflare.com/tunnel\": no such host",

@@ -35,6 +35,13 @@ pub struct Resolver {
     zone: Zone,
 }
 
+impl Resolver {
+    /// Names of quick tunnels are asked of this server, in networks that let nobody ask the zone's own.
+    pub fn asking(server: SocketAddr) -> Self {
+        Self { zone: Zone { servers: OnceCell::new_with(Some(vec![server])), ..Zone::default() } }
+    }
+}
+
 impl Resolve for Resolver {
     fn resolve<'a>(&'a self, address: &'a PublicAddress) -> Pin<Box<dyn Future<Output = Resolved> + Send + 'a>> {
         Box::pin(async move {
@@ -199,7 +206,7 @@ mod tests {
     #[tokio::test]
     async fn a_name_that_comes_late_is_found_as_soon_as_it_is_there() {
         let server = late_server(2).await;
-        let zone = Zone { servers: OnceCell::new_with(Some(vec![server])), ..Zone::default() };
+        let Resolver { zone } = Resolver::asking(server);
         let address = PublicAddress::new(&format!("https://four-words.{ZONE}")).unwrap();
         for _ in 0..2 {
             assert_eq!(zone.resolve(&address).await, Err("its zone does not know it yet".to_owned()));

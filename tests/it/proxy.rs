@@ -1,6 +1,7 @@
 //! `--app-url`: the app's own server behind the relay.
 
 mod answers;
+mod noise;
 mod plain;
 mod policies;
 mod requests;

@@ -173,6 +173,8 @@ pub(super) fn target(uri: &axum::http::Uri) -> Option<PathAndQuery> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use proptest::prelude::*;
+
     use super::*;
 
     fn map(pairs: &[(&str, &str)]) -> HeaderMap {
@@ -288,6 +290,38 @@ mod tests {
             assert!(!navigation(&[("sec-fetch-dest", other), ("accept", "text/html")]), "{other}");
         }
         assert!(!navigation(&[("accept", "*/*")]) && !navigation(&[]));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_sent_the_upstream_hears_one_name_no_hop_and_no_ticket(
+            sent in prop::collection::vec((0..9_usize, prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..24),
+                "(ait_0|host|upgrade|websocket|chunked|https?://relay.test|[ ;,=/:@]){0,6}".prop_map(String::into_bytes),
+            ]), 0..8),
+            navigation: bool,
+        ) {
+            const NAMES: [&str; 9] =
+                ["host", "cookie", "connection", "upgrade", "te", "transfer-encoding", "origin", "referer", "x-other"];
+            let mut headers = HeaderMap::new();
+            for (name, value) in sent {
+                if let Ok(value) = HeaderValue::from_bytes(&value) {
+                    headers.append(HeaderName::from_static(NAMES[name]), value);
+                }
+            }
+            let app = AppAddress::new("http://localhost:5173/app").unwrap();
+            let visit = Visit { app: &app, cookie: "ait_0", navigation, names: &["relay.test".to_owned()] };
+            let told = visit.headers(headers);
+            let hosts: Vec<_> = told.get_all(header::HOST).iter().collect();
+            prop_assert_eq!(hosts, ["localhost:5173"]);
+            prop_assert!(!told.contains_key(header::TRANSFER_ENCODING) && !told.contains_key(header::TE));
+            prop_assert!(told.get(header::UPGRADE).is_none_or(|value| value == "websocket"));
+            prop_assert!(told.get(header::CONNECTION).is_none_or(|value| value == "upgrade"));
+            for cookie in told.get_all(header::COOKIE) {
+                let pairs = cookie.as_bytes().split(|byte| *byte == b';');
+                prop_assert!(pairs.into_iter().all(|pair| pair.trim_ascii() != b"ait_0" && !pair.trim_ascii().starts_with(b"ait_0=")));
+            }
+        }
     }
 
     #[test]

@@ -242,6 +242,10 @@ fn a_tunnel_is_named_or_is_an_address() {
         let message = wish(odd).unwrap_err().to_string();
         assert!(message.starts_with("--tunnel cannot be used: give cloudflared") && !message.contains("my-own-host"));
     }
+    let dns = |text: &'static str| Check::default().variable("DEVTOOLS_TEST_DNS", text);
+    assert_eq!(dns("10.0.0.1").resolve().unwrap().attach.tunnel.dns, Some("10.0.0.1:53".parse().unwrap()));
+    assert_eq!(dns("[::1]:5300").resolve().unwrap().attach.tunnel.dns, Some("[::1]:5300".parse().unwrap()));
+    assert!(dns("dns.test").refused().starts_with("DEVTOOLS_TEST_DNS is"));
     let by_variable = Check::default().variable("DEVTOOLS_TEST_TUNNEL", "none").file("tunnel = \"lan\"");
     assert_eq!(by_variable.resolve().unwrap().attach.tunnel.wish.value, TunnelWish::None);
 }

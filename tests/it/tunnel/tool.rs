@@ -3,10 +3,13 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use support::cloudflared::stand_in;
+use support::cloudflared::{StandIn, stand_in};
 use support::phone::Phone;
 use support::procs;
-use support::tool::{Running, Tool};
+use support::tool::{Outcome, Running, Tool};
+
+use super::dns::Dns;
+use super::open;
 
 /// How long what we started may outlive a tool that was killed.
 const TO_NOTICE: Duration = Duration::from_secs(5);
@@ -56,6 +59,126 @@ fn waiting(project: &tempfile::TempDir) -> Running {
     running
 }
 
+/// The tool with a tunnel that leads back to this machine.
+fn through(project: &tempfile::TempDir, stand_in: &StandIn, dns: &Dns) -> Tool {
+    tool(project, "")
+        .env("CLOUDFLARED_BIN", stand_in.program())
+        .env("STAND_IN", "")
+        .env("STAND_IN_PORT", "shown")
+        .env("SSL_CERT_FILE", stand_in.certificate_file())
+        .env("DEVTOOLS_TEST_DNS", dns.address().to_string())
+}
+
+fn link(line: &str) -> Option<String> {
+    let link = line[line.find("https://stand-in-")?..].split_whitespace().next()?;
+    link.contains("at=").then(|| link.to_owned())
+}
+
+/// Fails if the host of a tunnel is read anywhere but in the links that were asked for.
+fn expect_no_host(outcome: &Outcome) {
+    let said = outcome.transcript();
+    let told = said.lines().find(|line| line.contains("stand-in-") && !line.contains("Attach link"));
+    assert_eq!(told, None, "{said}");
+}
+
+#[test]
+fn a_phone_attaches_as_soon_as_the_name_is_known() {
+    let (project, stand_in, dns) = (project(), StandIn::new("late"), Dns::start(2));
+    let mut running = through(&project, &stand_in, &dns).start();
+    running.wait_for("the stage", |line| line.contains("Waiting until its name is known").then_some(()));
+    let link = running.wait_for("the attach link", link);
+    assert_eq!(dns.asked(), 3, "a link is shown when the name is known, and not before");
+    let phone = open(&link);
+    let outcome = running.wait();
+    drop(phone);
+    outcome.expect_code(0);
+    expect_no_host(&outcome);
+    assert_eq!(stand_in.living(), []);
+}
+
+/// Opens the second link of a run whose tunnel is replaced for this reason.
+fn replaced(plan: &str, reason: &str) {
+    let (project, stand_in, dns) = (project(), StandIn::new(plan), Dns::start(0));
+    let mut running = through(&project, &stand_in, &dns).start();
+    let first = running.wait_for("the first link", link);
+    running.wait_for(reason, |line| (line.contains(reason) && line.contains("a new code follows")).then_some(()));
+    let second = running.wait_for("the second link", link);
+    assert_ne!(first.split('?').next(), second.split('?').next(), "another address");
+    let phone = open(&second);
+    let outcome = running.wait();
+    drop(phone);
+    outcome.expect_code(0);
+    expect_no_host(&outcome);
+    assert_eq!((stand_in.starts().len(), stand_in.living()), (2, vec![]));
+}
+
+#[test]
+fn one_that_dies_comes_back_with_another_link() {
+    replaced("dies good", "ended with exit status 2");
+}
+
+#[test]
+fn one_whose_edge_forgets_it_comes_back_with_another_link() {
+    replaced("fades good", "HTTP 530");
+}
+
+/// A run that ends because there is no tunnel, within the time that a person waits.
+fn never_up(plan: &str, reasons: &[&str]) {
+    let (project, stand_in, dns) = (project(), StandIn::new(plan), Dns::start(0));
+    let outcome = through(&project, &stand_in, &dns).run();
+    outcome.expect_code(2);
+    let said = outcome.transcript();
+    for part in reasons.iter().chain(&["--tunnel lan", "There is no cloudflared tunnel"]) {
+        assert!(said.contains(part), "{plan}: {part} in {said}");
+    }
+    assert!(!said.contains("Attach link"), "{plan}: {said}");
+    assert!(outcome.took < Duration::from_secs(80), "{plan}: {:?}", outcome.took);
+    expect_no_host(&outcome);
+    assert_eq!(stand_in.living(), [], "{plan}");
+}
+
+#[test]
+fn one_that_talks_nonsense_is_quoted() {
+    never_up("garbage", &["ended with exit status 0", "<html>https://example.com</html>"]);
+}
+
+#[test]
+fn one_that_tells_no_address_is_given_up_after_a_minute() {
+    never_up("silent", &["it gave no address within 30 s"]);
+}
+
+#[test]
+fn one_that_leads_to_an_error_page_is_given_up_after_a_minute() {
+    never_up("530", &["the edge knows no such tunnel, HTTP 530"]);
+}
+
+#[test]
+fn one_that_ignores_signals_is_ended_with_the_run() {
+    let (project, stand_in, dns) = (project(), StandIn::new("stubborn"), Dns::start(0));
+    let mut running = through(&project, &stand_in, &dns).start();
+    running.wait_for("the attach link", link);
+    assert_eq!(stand_in.living().len(), 1);
+    let asked = Instant::now();
+    running.signal(Signal::INT);
+    running.wait().expect_code(130);
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    assert_eq!(stand_in.living(), []);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn one_that_ignores_signals_does_not_outlive_a_tool_that_is_killed() {
+    let (project, stand_in, dns) = (project(), StandIn::new("stubborn"), Dns::start(0));
+    let mut running = through(&project, &stand_in, &dns).start();
+    running.wait_for("the attach link", link);
+    running.signal(Signal::KILL);
+    let killed = Instant::now();
+    while !stand_in.living().is_empty() {
+        assert!(killed.elapsed() < TO_NOTICE, "still there: {:?}", stand_in.living());
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn ctrl_c_ends_the_tunnel() {
     let project = project();
@@ -91,4 +214,28 @@ fn a_phone_in_the_same_network_attaches_where_it_was_told_to() {
     drop(phone);
     outcome.expect_code(0);
     assert!(outcome.stdout.contains("pages loaded over https cannot"), "{}", outcome.transcript());
+}
+
+#[test]
+fn a_network_is_chosen_by_the_default_route_or_by_name() {
+    let project = project();
+    let lan = |args: &[&str]| {
+        let limits = ["a.ait.test.ts", "--tunnel", "lan", "--show-url", "--attach-timeout", "1s"];
+        crate::tool(project.path()).args(limits).args(args).run()
+    };
+    let named = lan(&["--host", "no-such-interface"]);
+    named.expect_code(64);
+    assert!(named.stderr.contains("--host") && named.stderr.contains("(127.0.0.1)"), "{}", named.transcript());
+    let networks = if_addrs::get_if_addrs().unwrap();
+    let networks: Vec<_> =
+        networks.iter().filter(|i| !i.is_loopback() && !i.is_link_local() && i.ip().is_ipv4()).collect();
+    let chosen = lan(&[]);
+    chosen.expect_code(2);
+    let said = chosen.transcript();
+    if networks.is_empty() {
+        assert!(said.contains("in no local network"), "{said}");
+    } else {
+        assert!(networks.iter().any(|i| said.contains(&format!("http://{}:", i.ip()))), "{networks:?}: {said}");
+        assert!(networks.iter().any(|i| said.contains(&format!("in the local network, on {}", i.name))), "{said}");
+    }
 }

@@ -38,6 +38,11 @@ impl StandIn {
         self.folder.path().join("cloudflared")
     }
 
+    /// The file with its certificate, PEM.
+    pub fn certificate_file(&self) -> PathBuf {
+        self.folder.path().join("cert.pem")
+    }
+
     /// Its certificate, DER.
     pub fn certificate(&self) -> &[u8] {
         &self.certificate
