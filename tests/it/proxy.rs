@@ -2,6 +2,7 @@
 
 mod answers;
 mod noise;
+mod pages;
 mod plain;
 mod policies;
 mod requests;

@@ -172,7 +172,12 @@ async fn send(
 ) -> Result<axum::http::Response<hyper::body::Incoming>, Failed> {
     let stream = connect(&proxy.address).await.map_err(|error| Failed::Down(words(&error)))?;
     let odd = |error: hyper::Error| {
-        Failed::Down(if error.is_parse() { "what listens there speaks no HTTP".into() } else { error.to_string() })
+        Failed::Down(match error {
+            error if error.is_parse_too_large() => "its answer has too large a head".into(),
+            error if error.is_parse() => "what listens there speaks no HTTP".into(),
+            error if error.is_incomplete_message() => "it hangs up without an answer".into(),
+            error => error.to_string(),
+        })
     };
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(odd)?;
     let (shutdown, permit) = (hub.shutdown.clone(), Arc::clone(permit));

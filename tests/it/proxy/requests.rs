@@ -17,8 +17,7 @@ fn mirror() -> Plain {
 }
 
 #[test]
-fn no_request_is_two_and_none_goes_elsewhere() {
-    let other = mirror();
+fn no_request_is_two() {
     let app = mirror();
     let way = Way::to(&app.url());
     let raw = |text: String| Answer::read(way.send(text.replace('\n', "\r\n")));
@@ -50,6 +49,16 @@ fn no_request_is_two_and_none_goes_elsewhere() {
     let unterminated = raw(format!("POST /torn HTTP/1.1\n{head}Transfer-Encoding: chunked\n\nzz\nabc\n"));
     assert!(matches!(unterminated.status, 400 | 502), "{unterminated:?}");
 
+    assert!(app.heads().iter().all(|head| !head.contains("/stolen")), "{:?}", app.heads());
+}
+
+#[test]
+fn no_request_line_leads_elsewhere() {
+    let other = mirror();
+    let app = mirror();
+    let way = Way::to(&app.url());
+    let raw = |text: String| Answer::read(way.send(text.replace('\n', "\r\n")));
+    let head = format!("Host: {}\nCookie: {}\nConnection: close\n", way.relay, way.cookie);
     let port = other.address.port();
     for (target, at_the_app) in [
         (format!("http://127.0.0.1:{port}/absolute?x"), Some("/absolute?x")),
@@ -81,7 +90,6 @@ fn no_request_is_two_and_none_goes_elsewhere() {
         raw(format!("GET /named HTTP/1.1\n{}\n", head.replace(&way.relay.to_string(), &other.address.to_string())));
     assert!(named.text().contains(&format!("host: {}", app.address)), "{named:?}");
     assert_eq!(other.heads(), [""; 0], "nobody else is asked");
-    assert!(app.heads().iter().all(|head| !head.contains("/stolen")), "{:?}", app.heads());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! WebSockets between the phone and the app's server.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
 use support::server::FixtureServer;
@@ -11,7 +11,10 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use rustix::process::Signal;
+
 use super::plain::{Plain, WITHIN, Way};
+use super::requests::read_until;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -77,4 +80,22 @@ async fn only_who_may_gets_one_and_a_lost_upstream_is_no_orderly_end() {
     assert_eq!(refused(dial(&way, "/x", &[("origin", "https://evil.test")]).await), 401);
     assert_eq!(refused(dial(&way, "/x", &[("cookie", "ait_00000000=x")]).await), 401);
     assert_eq!(app.heads().len(), 2);
+}
+
+#[tokio::test]
+async fn what_is_open_at_the_end_of_the_run_does_not_hold_it() {
+    let server = FixtureServer::start();
+    let way = Way::to(&server.url());
+    let (mut socket, _) = dial(&way, "/ws/echo", &[]).await.unwrap();
+    let mut events = way.send(way.request("GET /sse?n=100&gap=1000", ""));
+    read_until(&mut events, "id: 1");
+    let _waiting = way.send(way.request("GET /hang", ""));
+    let _upload = way.send(way.request("POST /api/echo", "Content-Length: 1000\r\n"));
+    let asked = Instant::now();
+    way.running.signal(Signal::INT);
+    let outcome = way.running.wait();
+    outcome.expect_code(130);
+    assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
+    let end = timeout(WITHIN, async { while let Some(Ok(_)) = socket.next().await {} }).await;
+    assert!(end.is_ok(), "the phone learns that it is over");
 }
