@@ -66,7 +66,10 @@ export function runScript(
   let address = '';
   const parent = document.head ?? document.documentElement;
   try {
-    address = apply(createObjectURL, win.URL, [new NativeBlob([source], { type: 'text/javascript' })]) as string;
+    // Without a charset it would be read in that of the document.
+    address = apply(createObjectURL, win.URL, [
+      new NativeBlob([source], { type: 'text/javascript;charset=utf-8' }),
+    ]) as string;
     const element = apply(createElement, document, ['script']) as HTMLScriptElement;
     const mine = { address } as NonNullable<typeof running>;
     const end = (then: () => void) => {
