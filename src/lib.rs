@@ -15,6 +15,7 @@ pub mod event;
 pub mod exit;
 pub mod http;
 pub mod ident;
+pub mod mcp;
 pub mod process;
 pub mod relay;
 pub mod report;

@@ -26,6 +26,13 @@ pub(super) enum Parsed {
         /// For a program.
         json: bool,
     },
+    /// Serve a coding agent.
+    Mcp {
+        /// What was said about it.
+        given: Box<Given>,
+        /// Put the code into results.
+        qr_in_results: bool,
+    },
     /// Print this: help or version.
     Text(String),
 }
@@ -49,6 +56,33 @@ enum Command {
     Secret(SecretCommand),
     /// Look at each link of the chain: secret, clock, relay, ports, tunnel, browsers, stdout, temp folder
     Doctor(Box<DoctorArgs>),
+    /// Serve a coding agent over stdin and stdout (Model Context Protocol)
+    Mcp(Box<McpArgs>),
+}
+
+#[derive(Debug, Args)]
+struct McpArgs {
+    /// Put the QR code into results, as a picture; whoever reads them can attach
+    #[arg(long)]
+    qr_in_results: bool,
+    /// Let code be evaluated on this host, too (*.example.com: those below it); may be given again
+    #[arg(long, value_name = "HOST")]
+    allow_host: Vec<String>,
+    #[command(flatten)]
+    root: RootArgs,
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
+    capture: CaptureArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// Folder for the artifact <sdkLine>.<platform>.json and for what tests captured
+    #[arg(long, value_name = "DIR", help_heading = "Reports")]
+    report_dir: Option<String>,
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 #[derive(Debug, Args)]
@@ -258,6 +292,12 @@ struct OutputArgs {
     /// auto, always or never; auto heeds NO_COLOR and FORCE_COLOR [default: auto]
     #[arg(long, value_name = "WHEN", help_heading = "Reports")]
     color: Option<String>,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+#[derive(Debug, Args)]
+struct LogArgs {
     /// Log to stderr what the tool does; -vv and -vvv say more
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Reports")]
     verbose: u8,
@@ -278,6 +318,9 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, 
         }
         Ok(Cli { command: Some(Command::Doctor(doctor)), .. }) => {
             Ok(Parsed::Doctor { json: doctor.json, given: Box::new((*doctor).into()) })
+        }
+        Ok(Cli { command: Some(Command::Mcp(mcp)), .. }) => {
+            Ok(Parsed::Mcp { qr_in_results: mcp.qr_in_results, given: Box::new((*mcp).into()) })
         }
         Ok(Cli { run, command: None }) => Ok(Parsed::Run(Box::new(run.into()))),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
@@ -315,74 +358,6 @@ fn after_help() -> String {
     text
 }
 
-impl From<DoctorArgs> for Given {
-    fn from(args: DoctorArgs) -> Self {
-        Given {
-            project_root: args.root.project_root,
-            browser: args.browser,
-            no_sandbox: args.no_sandbox.then_some(true),
-            tunnel: args.tunnel,
-            color: args.color,
-            ..Given::default()
-        }
-    }
-}
-
-impl From<RunArgs> for Given {
-    fn from(args: RunArgs) -> Self {
-        let RunArgs { place, page, capture, limits, output, .. } = args;
-        // A switch that is not typed says nothing: the file may still turn it on.
-        let switch = |on: bool| on.then_some(true);
-        Given {
-            files: args.files,
-            manual: switch(args.manual),
-            test_name_pattern: args.test_name_pattern,
-            bail: args.bail,
-            allow_only: switch(args.allow_only),
-            pass_with_no_tests: switch(args.pass_with_no_tests),
-            project_root: args.project_root,
-            target: place.target,
-            browser: place.browser,
-            webdriver: place.webdriver,
-            no_sandbox: switch(place.no_sandbox),
-            cdp_endpoint: place.cdp_endpoint,
-            page_url: place.page_url,
-            scheme_url: place.scheme_url,
-            app_url: place.app_url,
-            attach_launcher: place.attach_launcher,
-            launcher_url: place.launcher_url,
-            tunnel: place.tunnel,
-            host: place.host,
-            relay_port: place.relay_port,
-            dashboard_port: place.dashboard_port,
-            headless: switch(place.headless),
-            device: place.device,
-            take_over: place.take_over.then_some(true),
-            attach_timeout: place.attach_timeout,
-            show_url: place.show_url,
-            qr_stdout: place.qr_stdout,
-            cell_sdk_line: page.cell_sdk_line,
-            cell_platform: page.cell_platform,
-            global: page.global,
-            globals: serde_json::Map::new(),
-            sdk_package: page.sdk_package,
-            bundle_target: page.bundle_target,
-            capture: capture.capture,
-            no_capture: switch(capture.no_capture),
-            capture_max_payload: capture.capture_max_payload,
-            timeout: limits.timeout,
-            test_timeout: limits.test_timeout,
-            hook_timeout: limits.hook_timeout,
-            silence_timeout: limits.silence_timeout,
-            navigation_timeout: limits.navigation_timeout,
-            reporter: output.reporter,
-            report_dir: output.report_dir,
-            color: output.color,
-            verbose: output.verbose,
-            log_file: output.log_file,
-        }
-    }
-}
-
+mod given;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@
 //! - `log`: the log of `-v` and `--log-file`.
 //! - `run`: the subcommand that runs tests.
 //! - `secret`: `secret init`.
+//! - `mcp`: the server for coding agents.
 //! - `doctor`: looks at each link of the chain.
 
 mod args;
@@ -16,6 +17,7 @@ mod doctor;
 mod follow;
 mod keys;
 mod log;
+mod mcp;
 mod output;
 mod present;
 mod run;
@@ -35,6 +37,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(Parsed::Run(given)) => run::run(*given),
         Ok(Parsed::SecretInit(given)) => secret::init(&given),
         Ok(Parsed::Doctor { given, json }) => doctor::doctor(*given, json),
+        Ok(Parsed::Mcp { given, qr_in_results }) => mcp::mcp(*given, qr_in_results),
         Ok(Parsed::Text(text)) => print(&text, Exit::Passed),
         Err(message) => {
             error(&message);

@@ -6,6 +6,7 @@
 //! - `reporter`: the trait, and the loop that feeds all reporters of a run.
 //! - `assemble`: the reporters that the settings ask for.
 //! - `fold`: what the events add up to.
+//! - `compare`: what became of each test from one run to another.
 //! - `pretty`: for people.
 //! - `json`: every event as one line of JSON.
 //! - `artifacts`, `capture`, `records`: the files in the report folder.
@@ -16,6 +17,7 @@
 mod artifacts;
 mod assemble;
 mod capture;
+mod compare;
 mod error;
 mod fold;
 mod folder;
@@ -31,6 +33,7 @@ mod testing;
 
 pub use artifacts::Artifacts;
 pub use assemble::reporters;
+pub use compare::Comparison;
 pub use error::ReportError;
 pub use fold::{FileFold, FileVerdict, Fold, OutsideError, Running, TestFold};
 pub use folder::ReportFolder;

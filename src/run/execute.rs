@@ -266,7 +266,7 @@ impl Run<'_> {
         }
     }
 
-    async fn tell_recorded(&self, recorded: &Recorded) {
+    async fn tell_recorded(&mut self, recorded: &Recorded) {
         let message = match recorded {
             Recorded::Since(info) if !info.before_content => format!(
                 "the recorder came {} after the page had begun: what the page exchanged before is not recorded, nor are \
@@ -322,7 +322,8 @@ impl Run<'_> {
         self.events.emit(Some(file), None, EventKind::FileFinished(result)).await;
     }
 
-    async fn notice(&self, level: NoticeLevel, message: String) {
+    // `&mut`, so that a run can be moved to another thread: a source of pages is not shared.
+    async fn notice(&mut self, level: NoticeLevel, message: String) {
         self.events.emit_global(EventKind::Notice { level, message }).await;
     }
 }

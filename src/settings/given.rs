@@ -110,6 +110,8 @@ pub struct Given {
     pub attach_launcher: bool,
     /// Address of the launcher.
     pub launcher_url: Option<String>,
+    /// Hosts on which the MCP server may evaluate, beside the usual ones.
+    pub allow_host: Vec<String>,
     /// Packages that stand for the SDK.
     pub sdk_package: Vec<String>,
     /// Engines the bundles must run on.

@@ -48,6 +48,7 @@ pub fn resolve(flags: Given, file: Option<FileGiven>, around: &Surroundings<'_>)
         globals: from.globals()?,
         capture: capture::capture(&from)?,
         limits: limits(&from)?,
+        allow_hosts: from.allow_hosts()?,
         sdk_packages: from.sdk_packages()?,
         bundle_targets: from.bundle_targets()?,
         report: report(&from)?,
@@ -120,6 +121,19 @@ impl Sources<'_> {
             Ok(text.to_owned())
         };
         given.into_iter().map(|text| text.parse(package).map(|package| package.value)).collect()
+    }
+
+    fn allow_hosts(&self) -> Result<Vec<String>, SettingsError> {
+        let host = |text: &str| {
+            let name = text.strip_prefix("*.").unwrap_or(text);
+            let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '[' | ']' | ':');
+            if !name.contains(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(fine) {
+                return Err("give a host, like example.com, or *.example.com for those below it".into());
+            }
+            Ok(text.to_ascii_lowercase())
+        };
+        let given = self.list("--allow-host", |given| &given.allow_host);
+        given.into_iter().map(|text| text.parse(host).map(|host| host.value)).collect()
     }
 
     fn bundle_targets(&self) -> Result<Sourced<Vec<String>>, SettingsError> {

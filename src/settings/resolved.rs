@@ -39,6 +39,9 @@ pub struct Settings {
     pub capture: Option<CaptureOptions>,
     /// The deadlines.
     pub limits: Limits,
+    /// Hosts on which the MCP server may evaluate, beside the usual ones: `example.com`, or `*.example.com` for those
+    /// below it.
+    pub allow_hosts: Vec<String>,
     /// Packages that are replaced by `window.__sdk`, sub-paths included.
     pub sdk_packages: Vec<String>,
     /// Engines the bundles must run on.

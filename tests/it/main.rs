@@ -12,6 +12,7 @@ mod documents;
 mod endpoint;
 mod links;
 mod lost_pages;
+mod mcp;
 mod proxy;
 mod relay;
 mod same_results;

@@ -5,11 +5,13 @@
 //! - [`phone`]: a second Chrome that plays the phone
 //! - [`cloudflared`]: a tunnel from this machine to itself, which can misbehave
 //! - [`meddler`]: a debugging socket that speaks like a Chrome of the future
+//! - [`agent`]: a client of the MCP server that writes its JSON by hand
 //! - [`wire`]: a way to the relay that can be cut
 //! - [`case`]: a folder of `fixtures/cases` as a test
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used)]
 
+pub mod agent;
 pub mod case;
 pub mod cloudflared;
 pub mod meddler;

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -75,6 +75,13 @@ impl Tool {
         self
     }
 
+    /// Lets the test write to its standard input, which is at its end otherwise.
+    #[must_use]
+    pub fn listening(mut self) -> Self {
+        self.command.stdin(Stdio::piped());
+        self
+    }
+
     /// The folder it may write reports to; removed with the outcome.
     pub fn report_dir(&self) -> PathBuf {
         self.temp.path().join("report")
@@ -140,6 +147,11 @@ impl Running {
     /// Its process id, which is also its session's.
     pub fn pid(&self) -> i32 {
         i32::try_from(self.child.id()).unwrap()
+    }
+
+    /// Its standard input, for a tool that is [`Tool::listening`]; dropping it ends that.
+    pub fn stdin(&mut self) -> ChildStdin {
+        self.child.stdin.take().expect("the tool listens")
     }
 
     /// The folder that is its `TMPDIR`.

@@ -1,0 +1,193 @@
+//! What is remembered of a run: a fold of its events, with what each failed test's page said while it ran.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::debug::Debug;
+use super::store::Kind;
+use crate::event::{EventKind, Location, NoticeLevel, RunEvent, TestState};
+use crate::ident::TestId;
+use crate::report::{Fold, ReportError, Reporter};
+
+/// Lines and messages of one failed test that are kept: the last ones before it failed say why.
+const MAX_WINDOW: usize = 50;
+/// Warnings of a run that are kept.
+const MAX_WARNINGS: usize = 20;
+
+/// A run, under way or over. Clones share it.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    /// Its number in this server.
+    pub(super) run: u32,
+    /// Every event of it, one JSON object a line.
+    pub(super) file: PathBuf,
+    inner: Arc<Mutex<Inner>>,
+    progress: Arc<watch::Sender<Standing>>,
+}
+
+/// What a run came to so far.
+#[derive(Debug, Default)]
+pub(super) struct Inner {
+    /// The fold of its events.
+    pub(super) fold: Fold,
+    /// What was worth acting on.
+    pub(super) warnings: Vec<String>,
+    /// Captures by category.
+    pub(super) captures: HashMap<String, u32>,
+    /// What happened while a failed test ran.
+    pub(super) windows: HashMap<TestId, Window>,
+    /// What happens while the test runs that is running.
+    current: Window,
+}
+
+/// What happened while a test ran.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Window {
+    /// The last lines on the console.
+    pub(super) console: VecDeque<Value>,
+    /// The last transport records.
+    pub(super) transport: VecDeque<Value>,
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Standing {
+    /// Files that are over.
+    pub(super) files: usize,
+    /// All files.
+    pub(super) of: usize,
+    /// Tests that are over.
+    pub(super) tests: u32,
+    /// Failed tests.
+    pub(super) failed: u32,
+    /// What is going on.
+    pub(super) message: String,
+    /// Nothing more will come.
+    pub(super) over: bool,
+}
+
+impl Record {
+    /// A run that begins.
+    pub(super) fn new(run: u32, file: PathBuf) -> Self {
+        Self { run, file, inner: Arc::default(), progress: Arc::new(watch::Sender::new(Standing::default())) }
+    }
+
+    /// Looks at what it came to so far.
+    pub(super) fn look<R>(&self, look: impl FnOnce(&Inner) -> R) -> R {
+        look(&self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How far it is, and how that changes.
+    pub(super) fn standing(&self) -> watch::Receiver<Standing> {
+        self.progress.subscribe()
+    }
+
+    /// What hears its events.
+    pub(super) fn reporter(&self, debug: Arc<Debug>) -> Box<dyn Reporter> {
+        Box::new(Recorder { record: self.clone(), debug })
+    }
+}
+
+/// Hears a run for its record and for the session it runs in.
+struct Recorder {
+    record: Record,
+    debug: Arc<Debug>,
+}
+
+impl Recorder {
+    fn remember(&self, inner: &mut Inner, event: &RunEvent) {
+        let store = &self.debug.store;
+        let test = event.test.as_ref().or(inner.fold.running.as_ref().and_then(|running| running.test.as_ref()));
+        let test = test.map(|test| test.0.clone());
+        match &event.kind {
+            EventKind::TestStarted { .. } => inner.current = Window::default(),
+            EventKind::Console { level, text, location } => {
+                let place = location.as_ref().map(shown);
+                push(&mut inner.current.console, json!(format!("[{level}] {text}")));
+                let line = json!({ "level": level, "text": text, "location": place, "test": test });
+                store.add(Kind::Console, line);
+            }
+            EventKind::Transport { records } => {
+                for record in records {
+                    push(&mut inner.current.transport, record.clone());
+                    let mut record = record.clone();
+                    if let (Value::Object(fields), Some(test)) = (&mut record, &test) {
+                        fields.entry("test").or_insert_with(|| test.clone().into());
+                    }
+                    store.add(Kind::Transport, record);
+                }
+            }
+            EventKind::Exception { error, .. } => {
+                let stack: Vec<String> =
+                    error.frames.iter().map(|frame| format!("{} {}", frame.function, shown(&frame.location))).collect();
+                let thrown = json!({ "name": error.name, "text": error.message, "stack": stack, "test": test });
+                store.add(Kind::Exceptions, thrown);
+            }
+            EventKind::TestFinished(result) if result.state == TestState::Failed => {
+                if let Some(test) = &event.test {
+                    inner.windows.insert(test.clone(), std::mem::take(&mut inner.current));
+                }
+            }
+            EventKind::Capture { category, .. } => *inner.captures.entry(category.clone()).or_default() += 1,
+            EventKind::Notice { level: NoticeLevel::Warning, message } | EventKind::PageLost { message, .. }
+                if inner.warnings.len() < MAX_WARNINGS =>
+            {
+                inner.warnings.push(message.clone());
+            }
+            EventKind::AttachState { stage, message } => self.debug.change(|view| view.reach(*stage, message)),
+            _ => {}
+        }
+    }
+
+    fn stand(&self, event: &RunEvent, fold: &Fold) {
+        let message = match (&event.kind, &event.file) {
+            (EventKind::AttachState { message, .. }, _) => message.clone(),
+            (EventKind::FileFinished(_), Some(file)) => format!("{file} is over"),
+            (EventKind::FileStarted { .. }, Some(file)) => format!("{file} runs"),
+            (EventKind::TestFinished(result), Some(file)) => format!("{file}: {}", result.path.join(" > ")),
+            (EventKind::PageLost { message, .. }, _) => message.clone(),
+            (EventKind::RunStarted(_) | EventKind::RunFinished(_), _) => String::new(),
+            _ => return,
+        };
+        self.record.progress.send_replace(Standing {
+            files: fold.files_over(),
+            of: fold.files.len(),
+            tests: fold.counts.total(),
+            failed: fold.counts.failed,
+            message,
+            over: false,
+        });
+    }
+}
+
+impl Reporter for Recorder {
+    fn on_event(&mut self, event: &RunEvent, fold: &Fold) {
+        {
+            let mut inner = self.record.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            self.remember(&mut inner, event);
+            inner.fold.apply(event);
+        }
+        self.stand(event, fold);
+    }
+
+    fn finish(&mut self, _: &Fold, _: &[ReportError]) -> Result<(), ReportError> {
+        self.record.progress.send_modify(|standing| standing.over = true);
+        Ok(())
+    }
+}
+
+fn push(list: &mut VecDeque<Value>, value: Value) {
+    if list.len() >= MAX_WINDOW {
+        list.pop_front();
+    }
+    list.push_back(value);
+}
+
+/// `src/a.ait.test.ts:3:7`.
+pub(super) fn shown(location: &Location) -> String {
+    format!("{}:{}:{}", location.file, location.line, location.column)
+}

@@ -1,0 +1,17 @@
+//! The tools, one file a family.
+
+mod attach;
+mod files;
+mod pages;
+mod results;
+mod run;
+mod session;
+mod wanted;
+
+use super::tool::Tool;
+
+/// All tools, in the order in which they are listed.
+pub(super) fn all() -> Vec<Tool> {
+    let families = [session::tools(), attach::tools(), pages::tools(), run::tools(), results::tools(), files::tools()];
+    families.into_iter().flatten().collect()
+}

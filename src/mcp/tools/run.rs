@@ -1,0 +1,243 @@
+//! `run_tests`: has a page attach where none is, and runs test files in it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+
+use super::attach::{too_late, waiting_words};
+use super::session::{cancelled, failed};
+use super::wanted::Wanted;
+use crate::event::Events;
+use crate::mcp::call::Call;
+use crate::mcp::debug::Debug;
+use crate::mcp::envelope::{Answer, Answered, Fault, FaultCode};
+use crate::mcp::hub::Claim;
+use crate::mcp::record::Standing;
+use crate::mcp::summary::Summary;
+use crate::mcp::tool::{About, Effect, Tool};
+use crate::report::{Json, Terminal, report, reporters};
+use crate::run::{Plan, Signal, execute};
+use crate::settings::{Given, Settings};
+
+/// How long a page is waited for unless the caller says otherwise: as long as a person needs to take up the phone, and as
+/// long as a code is accepted.
+const WAIT_FOR_PAGE: Duration = Duration::from_secs(180);
+/// The longest wait that can be asked for.
+const MAX_WAIT: Duration = Duration::from_secs(3600);
+/// Progress within one file is told no more often than this.
+const TELL_EVERY: Duration = Duration::from_millis(500);
+
+/// The tools of this family.
+pub(super) fn tools() -> Vec<Tool> {
+    vec![Tool::new(
+        About {
+            name: "run_tests",
+            title: "Run tests in the page",
+            description: "Run .ait.test.ts files in the attached page and answer with what failed and why. Where no page \
+                          is attached it starts the browser, or shows a code at the dashboard address (told as \
+                          progress) and waits for the phone. Use get_test_failure for the whole story of one failure.",
+            effect: Effect::Destroys,
+        },
+        run_tests,
+    )]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct RunTests {
+    /// Paths, folders and glob patterns of the test files, relative to the project.
+    files: Vec<String>,
+    /// Only tests whose full title matches this regular expression (JavaScript's).
+    #[serde(default)]
+    pattern: Option<String>,
+    /// The cell of the test matrix, for `__AIT_CELL__` and the report.
+    #[serde(default)]
+    cell: Option<CellGiven>,
+    /// Globals to define in the page, by name.
+    #[serde(default)]
+    globals: Option<BTreeMap<String, Value>>,
+    /// Milliseconds one file may take (default 60000).
+    #[serde(default)]
+    timeout_ms: Option<u64>,
+    #[serde(flatten)]
+    wanted: Wanted,
+    /// Seconds to wait for a page (default 180).
+    #[serde(default)]
+    wait_seconds: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct CellGiven {
+    /// For example "2.x".
+    #[serde(default, rename = "sdkLine", alias = "sdk_line")]
+    sdk_line: Option<String>,
+    /// For example "ios".
+    #[serde(default)]
+    platform: Option<String>,
+}
+
+impl RunTests {
+    /// Puts what is asked for over what the server was started with.
+    fn ask(&self, given: &mut Given) {
+        let over = |asked: &Option<String>, given: &mut Option<String>| {
+            if asked.is_some() {
+                given.clone_from(asked);
+            }
+        };
+        given.files.clone_from(&self.files);
+        over(&self.pattern, &mut given.test_name_pattern);
+        over(&self.timeout_ms.map(|ms| ms.to_string()), &mut given.timeout);
+        if let Some(cell) = &self.cell {
+            over(&cell.sdk_line, &mut given.cell_sdk_line);
+            over(&cell.platform, &mut given.cell_platform);
+        }
+        if let Some(globals) = &self.globals {
+            given.global.extend(globals.iter().map(|(name, value)| format!("{name}={value}")));
+        }
+    }
+}
+
+async fn run_tests(call: Call, args: RunTests) -> Answered<Summary> {
+    if args.files.is_empty() {
+        return Err(Fault::bad_input("files is empty: name at least one file, folder or pattern."));
+    }
+    let claim = call.hub.claim()?;
+    // A session that fits stays as it is; what else is asked for holds for this run.
+    let there = call.debug.as_ref().filter(|debug| args.wanted.fits(debug));
+    let settings = args.wanted.settings(&call.hub, there.map(|debug| debug.mode), |given| args.ask(given))?;
+    let mut plan = Plan::of(&settings).map_err(Fault::bad_input)?;
+    if plan.files.is_empty() {
+        let state =
+            format!("No test file matches {} in {}.", args.files.join(", "), settings.project_root.value.display());
+        let why = plan.warnings.join("; ");
+        return Err(Fault::new(FaultCode::NotFound, state)
+            .because(why)
+            .next("list_tests", "see which files there are"));
+    }
+    let (debug, began_it) = match there {
+        Some(debug) => (Arc::clone(debug), false),
+        None => (call.hub.begin(settings.clone()).await?, true),
+    };
+    plan.warnings.splice(0..0, debug.warnings.iter().cloned());
+    let within = args.wait_seconds.map_or(WAIT_FOR_PAGE, Duration::from_secs).min(MAX_WAIT);
+    if let Err(fault) = attached(&call, &debug, within).await {
+        if began_it && fault.code() == FaultCode::Cancelled {
+            call.hub.end(&debug).await;
+        }
+        return Err(fault);
+    }
+    let record = claim.record.clone();
+    let done = run(&call, &debug, &settings, plan, claim).await;
+    let was_cancelled = call.cancelled.is_cancelled();
+    if was_cancelled && began_it {
+        call.hub.end(&debug).await;
+    }
+    done?;
+    if was_cancelled {
+        return Err(cancelled());
+    }
+    let summary = Summary::of(&record, &settings);
+    match summary.fault(&debug) {
+        Some(fault) => Err(fault),
+        None => {
+            let text = summary.sentence();
+            Ok(Answer::new(summary, text).of(&debug))
+        }
+    }
+}
+
+/// Waits for a page, where none is attached, and tells how that goes.
+async fn attached(call: &Call, debug: &Arc<Debug>, within: Duration) -> Result<(), Fault> {
+    let deadline = Instant::now() + within;
+    debug.attach();
+    let mut watch = debug.watch();
+    let mut told = String::new();
+    loop {
+        let view = watch.borrow_and_update().clone();
+        if view.live_page().is_some() {
+            return Ok(());
+        }
+        if view.is_settled() {
+            return Err(failed(debug));
+        }
+        let message = waiting_words(debug, &view);
+        if message != told {
+            call.progress.tell(0.0, None, &message).await;
+            told = message;
+        }
+        tokio::select! {
+            () = call.cancelled.cancelled() => return Err(cancelled()),
+            () = sleep_until(deadline) => return Err(too_late(debug, within)),
+            changed = watch.changed() => if changed.is_err() { return Err(failed(debug)) },
+        }
+    }
+}
+
+/// Runs the plan in the session's pages and waits for its end, or brings it about where the client cancels.
+async fn run(call: &Call, debug: &Arc<Debug>, settings: &Settings, plan: Plan, claim: Claim) -> Result<(), Fault> {
+    let (record, stop) = (claim.record.clone(), claim.stop.clone());
+    let mut all = reporters(settings, None).map_err(Fault::environment)?;
+    all.push(Box::new(Json::to(Terminal::to_file(&record.file).map_err(Fault::environment)?)));
+    all.extend(call.hub.feed().await);
+    all.push(record.reporter(Arc::clone(debug)));
+    let pages = debug.lend().await;
+    let (events, receiver) = Events::channel();
+    let stopped = stop.clone();
+    // A task of its own: a client that goes away must not leave a run half ended.
+    let mut task = call.hub.tasks.spawn(async move {
+        let reports = tokio::task::spawn_blocking(move || report(receiver, &mut all));
+        execute(plan, Box::new(pages), events, stopped).await;
+        let reported = reports.await;
+        drop(claim);
+        reported.map(|(_, problems)| problems.iter().map(ToString::to_string).collect::<Vec<_>>())
+    });
+    let mut standing = record.standing();
+    let mut teller = Teller { call, files: 0, at: Instant::now() };
+    loop {
+        tokio::select! {
+            ended = &mut task => {
+                let now = standing.borrow().clone();
+                teller.tell(&now).await;
+                return match ended.ok().and_then(Result::ok) {
+                    Some(problems) if problems.is_empty() => Ok(()),
+                    Some(problems) => Err(Fault::environment(problems.join("; "))),
+                    None => Err(Fault::environment("The run broke off; the log says why.")),
+                };
+            }
+            () = call.cancelled.cancelled(), if stop.signal().is_none() => stop.stop(Signal::Interrupt),
+            // The record outlives the loop, so this never fails.
+            Ok(()) = standing.changed() => {
+                let now = standing.borrow_and_update().clone();
+                teller.tell(&now).await;
+            }
+        }
+    }
+}
+
+/// Tells the client how far a run is: each file, and what goes on within one now and then.
+struct Teller<'a> {
+    call: &'a Call,
+    files: usize,
+    at: Instant,
+}
+
+impl Teller<'_> {
+    async fn tell(&mut self, now: &Standing) {
+        let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+        let message = format!("{} tests, {} failed; {}", now.tests, now.failed, now.message);
+        // Files that ended since the last look are told one by one.
+        while self.files < now.files {
+            self.files += 1;
+            self.at = Instant::now();
+            self.call.progress.tell(number(self.files), Some(number(now.of)), &message).await;
+        }
+        if self.at.elapsed() >= TELL_EVERY {
+            self.at = Instant::now();
+            self.call.progress.tell(number(self.files), Some(number(now.of)), &message).await;
+        }
+    }
+}

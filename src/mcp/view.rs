@@ -1,0 +1,127 @@
+//! How a session stands, for the tools that tell of it.
+
+use tokio::time::Instant;
+
+use crate::attach::Waiting;
+use crate::cdp::page::Page;
+use crate::cdp::page_domain::DialogOpening;
+use crate::event::AttachStage;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How far a session is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Stage {
+    /// Nothing was started.
+    #[default]
+    Idle,
+    /// The browser, or the relay and the way to it, is being started.
+    Starting,
+    /// A person is to scan a code.
+    Waiting,
+    /// A page is attached.
+    Attached,
+    /// The page is gone.
+    Lost,
+    /// No page came.
+    Failed,
+    /// The session is over.
+    Ended,
+}
+
+/// How a session stands.
+#[derive(Clone, Debug, Default)]
+pub(super) struct View {
+    /// How far it is.
+    pub(super) stage: Stage,
+    /// The same in a sentence.
+    pub(super) message: String,
+    /// How many pages attached so far; the number of the one that is attached.
+    pub(super) pages: u32,
+    /// How the wait for a page is going.
+    pub(super) wait: Option<Waiting>,
+    /// Calls with a wrong or expired code.
+    pub(super) refused: u32,
+    /// Nothing leads to the relay, for this reason.
+    pub(super) no_way: Option<String>,
+    /// A code was shown and can be scanned.
+    pub(super) shown: bool,
+    /// The native dialog that is open.
+    pub(super) dialog: Option<DialogOpening>,
+    /// When the attach that is under way, or was last, began.
+    pub(super) began: Option<Instant>,
+    page: Option<Page>,
+}
+
+impl View {
+    /// The page that is attached.
+    pub(super) fn live_page(&self) -> Option<&Page> {
+        self.page.as_ref().filter(|page| !page.session.is_closed())
+    }
+
+    /// The page that is attached, or was attached last.
+    pub(super) fn last_page(&self) -> Option<&Page> {
+        self.page.as_ref()
+    }
+
+    /// Nothing more will come by itself.
+    pub(super) fn is_settled(&self) -> bool {
+        !matches!(self.stage, Stage::Starting | Stage::Waiting)
+    }
+
+    /// A page is awaited from now on.
+    pub(super) fn begin(&mut self) {
+        self.stage = Stage::Starting;
+        self.message = "Starting.".into();
+        self.began = Some(Instant::now());
+        (self.wait, self.no_way, self.refused) = (None, None, 0);
+    }
+
+    /// What the attach says of itself.
+    pub(super) fn reach(&mut self, stage: AttachStage, message: &str) {
+        match stage {
+            AttachStage::Refused => self.refused += 1,
+            AttachStage::Waiting => self.stage = Stage::Waiting,
+            AttachStage::Starting | AttachStage::Reattaching if self.stage != Stage::Waiting => {
+                self.stage = Stage::Starting;
+            }
+            _ => {}
+        }
+        self.message = message.to_owned();
+    }
+
+    /// A page is there.
+    pub(super) fn attached(&mut self, page: Page) {
+        self.stage = Stage::Attached;
+        self.message = "A page is attached.".into();
+        self.pages += 1;
+        self.page = Some(page);
+        (self.wait, self.no_way, self.dialog, self.shown) = (None, None, None, false);
+    }
+
+    /// This page is gone; another may be there by now.
+    pub(super) fn lost(&mut self, page: &Page, reason: &str) {
+        let is_this =
+            self.page.as_ref().is_some_and(|now| now.session.id() == page.session.id() && now.session.is_closed());
+        if is_this && self.stage == Stage::Attached {
+            self.stage = Stage::Lost;
+            self.message = format!("The page is gone: {reason}.");
+            self.dialog = None;
+        }
+    }
+
+    /// No page came.
+    pub(super) fn fail(&mut self, why: &str) {
+        self.stage = Stage::Failed;
+        self.message = why.to_owned();
+        (self.wait, self.shown) = (None, false);
+    }
+
+    /// The session is over.
+    pub(super) fn end(&mut self) {
+        self.stage = Stage::Ended;
+        self.message = "The session is over.".into();
+        (self.wait, self.shown, self.page, self.dialog) = (None, false, None, None);
+    }
+}
