@@ -78,17 +78,19 @@ impl Peer {
     }
 }
 
-/// A Chrome started with `--remote-debugging-pipe`: JSON frames, each ended by a NUL.
-pub fn pipe<R, W>(reader: R, writer: W) -> Transport
+/// A Chrome started with `--remote-debugging-pipe`: JSON frames, each ended by a NUL. When the pipe has closed,
+/// `last_words` is what else is known about its end; it may be empty.
+pub fn pipe<R, W, L>(reader: R, writer: W, last_words: L) -> Transport
 where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
+    L: Future<Output = String> + Send + 'static,
 {
     let (outgoing, to_write) = mpsc::channel(QUEUE);
     let (read, incoming) = mpsc::channel(QUEUE);
     let mut tasks = JoinSet::new();
     tasks.spawn(write_pipe(writer, to_write));
-    tasks.spawn(read_pipe(reader, read));
+    tasks.spawn(read_pipe(reader, read, last_words));
     Transport { outgoing, incoming, tasks }
 }
 
@@ -103,12 +105,16 @@ async fn write_pipe(mut writer: impl AsyncWrite + Unpin, mut frames: mpsc::Recei
     }
 }
 
-async fn read_pipe(mut reader: impl AsyncRead + Unpin, frames: mpsc::Sender<Result<String, CloseReason>>) {
+async fn read_pipe(
+    mut reader: impl AsyncRead + Unpin,
+    frames: mpsc::Sender<Result<String, CloseReason>>,
+    last_words: impl Future<Output = String>,
+) {
     let mut pending = Vec::new();
     let mut chunk = vec![0; READ_BUFFER];
     let reason = loop {
         let read = match reader.read(&mut chunk).await {
-            Ok(0) => break "its pipe closed".to_owned(),
+            Ok(0) => break format!("its pipe closed{}", last_words.await),
             Ok(read) => read,
             Err(error) => break format!("its pipe failed: {error}"),
         };
@@ -191,7 +197,7 @@ mod tests {
     async fn pipe_frames_may_come_in_any_pieces() {
         let (ours, mut theirs) = tokio::io::duplex(64);
         let (reader, writer) = tokio::io::split(ours);
-        let mut transport = pipe(reader, writer);
+        let mut transport = pipe(reader, writer, async { "; it was tired".to_owned() });
         theirs.write_all(b"{\"a\"").await.unwrap();
         theirs.write_all(b":1}\0{}\0{").await.unwrap();
         assert_eq!(transport.incoming.recv().await.unwrap().unwrap(), "{\"a\":1}");
@@ -201,7 +207,8 @@ mod tests {
         theirs.read_exact(&mut got).await.unwrap();
         assert_eq!(&got, b"hi\0");
         drop(theirs);
-        assert!(matches!(transport.incoming.recv().await.unwrap(), Err(CloseReason::BrowserGone(_))));
+        let gone = CloseReason::BrowserGone("its pipe closed; it was tired".into());
+        assert_eq!(transport.incoming.recv().await.unwrap(), Err(gone));
     }
 
     #[tokio::test]

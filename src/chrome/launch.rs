@@ -33,13 +33,12 @@ pub struct Browser {
     client: Client,
     child: Box<dyn ChildWrapper>,
     profile: Option<Profile>,
-    /// Reads its stderr to the end.
-    stderr: JoinSet<()>,
 }
 
 /// A cold start on a loaded CI machine takes a few seconds; thirty is far beyond any that ends well.
 const SPEAK_WITHIN: Duration = Duration::from_secs(30);
-/// How long a browser whose pipe has closed may take to be reaped before its exit status is left out of the message.
+/// How long a browser whose pipe has closed may take to say its last words, and to be reaped, before they and its exit
+/// status are left out of the message.
 const REAP_WITHIN: Duration = Duration::from_secs(2);
 /// A killed process is gone in milliseconds; one that hangs in the kernel is not waited for.
 const END_WITHIN: Duration = Duration::from_secs(1);
@@ -110,8 +109,13 @@ impl Browser {
         }
         let reader = pipe::Receiver::from_owned_fd(answers.into()).map_err(prepare("pipe"))?;
         let writer = pipe::Sender::from_owned_fd(commands.into()).map_err(prepare("pipe"))?;
-        let client = Client::new(transport::pipe(reader, writer));
-        let mut browser = Self { client, child, profile: Some(profile), stderr };
+        let words = last_lines.clone();
+        let client = Client::new(transport::pipe(reader, writer, async move {
+            // The lines are complete once the reader is through with them.
+            drop(tokio::time::timeout(REAP_WITHIN, stderr.join_next()).await);
+            words.last_word()
+        }));
+        let mut browser = Self { client, child, profile: Some(profile) };
         browser.first_words(options, &last_lines).await?;
         Ok(browser)
     }
@@ -127,8 +131,6 @@ impl Browser {
                     Ok(Ok(status)) => status_words(status),
                     _ => "its pipe closed".into(),
                 };
-                // The lines are complete once the reader is through with them.
-                drop(tokio::time::timeout(REAP_WITHIN, self.stderr.join_next()).await);
                 Err(ChromeError::EndedAtOnce { path, status, stderr: last_lines.for_message() })
             }
             Err(CdpError::Deadline { within, .. }) => {

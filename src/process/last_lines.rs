@@ -64,6 +64,13 @@ impl LastLines {
         kept.push_back(line);
     }
 
+    /// `; it said` and the last line in which it called something fatal, else the last one; or nothing.
+    pub fn last_word(&self) -> String {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let word = kept.iter().rev().find(|line| line.contains("FATAL")).or(kept.back());
+        word.map(|line| format!("; it said {line:?}")).unwrap_or_default()
+    }
+
     /// `; its last lines were:` and the lines, or nothing.
     pub fn for_message(&self) -> String {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,6 +100,18 @@ mod tests {
         let message = lines.for_message();
         assert!(message.starts_with("; its last lines on stderr were:\n  5 ***\n"), "{message}");
         assert!(message.ends_with("  19 ***") && !message.contains("secret"), "{message}");
+    }
+
+    #[tokio::test]
+    async fn the_last_word_is_what_it_died_of() {
+        let word = async |text: &str| {
+            let lines = LastLines::default();
+            lines.clone().read(text.as_bytes()).await;
+            lines.last_word()
+        };
+        assert_eq!(word("").await, "");
+        assert_eq!(word("one\ntwo\n").await, "; it said \"two\"");
+        assert_eq!(word("a:FATAL:b\nTrace\n").await, "; it said \"a:FATAL:b\"");
     }
 
     #[tokio::test]

@@ -145,6 +145,19 @@ async fn a_start_that_fails_says_why_at_once() {
     }
 }
 
+#[tokio::test]
+async fn a_browser_that_dies_once_it_has_spoken_is_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "#!/bin/sh\nprintf '{\"id\":1,\"result\":{}}\\000' >&4\nexec 3<&- 4>&-\n\
+                echo '[1:FATAL:pump.cc(146)] Too many open files' >&2\necho Trace >&2\nexit 133\n";
+    let browser = Some(script(folder.path(), "dies", text));
+    let mut pages = ChromePages::new(ChromeOptions { browser, ..page_options(None) });
+    let error = pages.open(&Events::channel().0).await.unwrap_err().message;
+    assert!(error.contains("the browser ended") && error.contains("Too many open files"), "{error}");
+    assert!(!error.contains("Trace"), "{error}");
+    pages.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn noise_on_stderr_is_no_failure() {
     let folder = tempfile::tempdir().unwrap();
