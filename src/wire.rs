@@ -23,7 +23,7 @@ pub struct Batch {
     pub doc: String,
     /// Number of the first event of this batch, from 0 per document: a gap means that a message was lost.
     pub seq: u64,
-    /// The events, oldest first.
+    /// The events, oldest first; none where the runtime only shows that it is heard.
     pub events: Vec<PageEvent>,
 }
 
@@ -343,7 +343,8 @@ pub struct RunRequest {
     pub skip_before: u32,
 }
 
-/// What `__ait.info()` returns, to confirm the injection by reading back.
+/// What `__ait.info()` returns, to confirm the injection by reading back. A batch without events comes before it: what the
+/// page sends arrives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeInfo {

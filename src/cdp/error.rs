@@ -72,6 +72,9 @@ const CONTEXT_GONE: [&str; 5] = [
     "Promise was collected",
 ];
 
+/// What Chrome says in a document whose policy lets no script run.
+const SCRIPTS_FORBIDDEN: &str = "Script execution is prohibited";
+
 /// JSON-RPC 2.0, section 5.1: the method does not exist.
 const METHOD_NOT_FOUND: i64 = -32601;
 
@@ -84,6 +87,11 @@ impl CdpError {
     /// The document the call was for is no longer there; another may be on its way.
     pub fn is_context_gone(&self) -> bool {
         matches!(self, Self::Protocol { message, .. } if CONTEXT_GONE.iter().any(|text| message.contains(text)))
+    }
+
+    /// The policy of the document lets no script run in it.
+    pub fn is_scripts_forbidden(&self) -> bool {
+        matches!(self, Self::Protocol { message, .. } if message.contains(SCRIPTS_FORBIDDEN))
     }
 
     /// The other end does not know the method. Stock chobitsu sends no code but the words `... unimplemented`.

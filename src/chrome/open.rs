@@ -147,11 +147,14 @@ async fn info(session: &Session) -> Result<PageInfo, ChromeError> {
         title: String,
         agent: String,
     }
-    let ask = "({ url: location.href, title: document.title, agent: navigator.userAgent })";
+    // A page may have put anything in their places.
+    let ask = "(told => ({ url: told(() => location.href), title: told(() => document.title), \
+               agent: told(() => navigator.userAgent) }))\
+               (read => { try { return `${read()}`.slice(0, 2000); } catch { return ''; } })";
     let told = match evaluate(session, ask).await {
         Ok(value) => serde_json::from_value::<Told>(value).unwrap_or_default(),
+        Err(runtime::EvaluateError::Exception(_)) => Told::default(),
         Err(runtime::EvaluateError::Cdp(error)) => return Err(error.into()),
-        Err(error) => return Err(ChromeError::Page { url: "in the browser".into(), why: error.to_string() }),
     };
     Ok(PageInfo {
         url: SafeUrl::new(&told.url).to_string(),

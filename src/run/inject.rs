@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use crate::assets;
 use crate::cdp::page::Page;
 use crate::cdp::page_domain::dismiss_all;
-use crate::cdp::runtime::{self, EvaluateError, EvaluateOptions};
-use crate::cdp::{CdpError, Session};
-use crate::wire::{BINDING, CaptureInfo, RUNTIME_GLOBAL, RuntimeInfo, TRANSPORT_BINDING};
+use crate::cdp::runtime::{self, BindingCalled, EvaluateError, EvaluateOptions};
+use crate::cdp::{CdpError, CdpEvent, EventStream, Session};
+use crate::wire::{BINDING, Batch, CaptureInfo, RUNTIME_GLOBAL, RuntimeInfo, TRANSPORT_BINDING};
 
 use super::channel::Channel;
 use super::records::Confirmations;
@@ -41,7 +41,12 @@ pub(super) enum Recorded {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PrepareError {
     #[error("the page could not be prepared for tests ({step}): {source}")]
-    Step { step: &'static str, source: EvaluateError },
+    Step { step: &'static str, source: CdpError },
+    #[error(
+        "the page did not answer within {within:?} while it was prepared for tests ({step}): its JavaScript runs without \
+         end, or it is suspended"
+    )]
+    Silent { step: &'static str, within: Duration },
     #[error(
         "the page did not become ready in {}s: its document was exchanged again and again, or it does not answer. Open \
          the page by hand and see whether it settles",
@@ -50,14 +55,47 @@ pub(super) enum PrepareError {
     NotReady,
     #[error("the page refused the global {0:?}: what was read back is not what was set")]
     Global(String),
-    #[error("the page refused the test runtime: {0}")]
-    Refused(String),
+    #[error("the page threw an error while it was prepared for tests ({step}): {thrown}")]
+    Threw { step: &'static str, thrown: String },
+    #[error(
+        "the page has something of its own under window.{RUNTIME_GLOBAL}, the name of the test runtime. Call it otherwise \
+         in the app; if it is another tool's runtime, end that tool first"
+    )]
+    Taken,
+    #[error(
+        "what tests report does not arrive: the page has put something of its own in the place of window.{BINDING}, by \
+         which they do. Leave that name alone in the app"
+    )]
+    Unheard,
+    #[error(
+        "the page forbids all scripts (its Content-Security-Policy says sandbox without allow-scripts), so no test can run \
+         in it. Test a page that is served without it"
+    )]
+    NoScripts,
 }
 
 impl PrepareError {
     /// Another page of the same kind would refuse in the same way.
     pub(super) fn is_final(&self) -> bool {
-        matches!(self, Self::Global(_) | Self::Refused(_))
+        !matches!(self, Self::Step { .. } | Self::Silent { .. } | Self::NotReady)
+    }
+
+    /// The document went away; another may be on its way.
+    fn is_document_gone(&self) -> bool {
+        match self {
+            Self::Step { source, .. } => source.is_context_gone(),
+            error => matches!(error, Self::NotReady),
+        }
+    }
+
+    /// What became of a step.
+    fn of(step: &'static str) -> impl Fn(EvaluateError) -> Self {
+        move |error| match error {
+            EvaluateError::Exception(details) => Self::Threw { step, thrown: details.to_string() },
+            EvaluateError::Cdp(CdpError::Deadline { within, .. }) => Self::Silent { step, within },
+            EvaluateError::Cdp(error) if error.is_scripts_forbidden() => Self::NoScripts,
+            EvaluateError::Cdp(source) => Self::Step { step, source },
+        }
     }
 }
 
@@ -66,6 +104,8 @@ const STEP_WITHIN: Duration = Duration::from_secs(20);
 /// A whole page, from the first try until the runtime is in it. A dev server that builds on first load can reload its
 /// page for this long.
 const READY_WITHIN: Duration = Duration::from_secs(30);
+/// What a page sent before it answered is here with the answer; over two connections it may be a moment later.
+const PROVEN_WITHIN: Duration = Duration::from_secs(2);
 /// A document that is still being parsed is waited for so long, then tests run in what is there.
 const PARSED_WITHIN: Duration = Duration::from_secs(5);
 /// Pause between two looks at a page that is not ready: a fifth of a blink.
@@ -94,9 +134,7 @@ pub(super) async fn prepare(
                 let channel = Channel::new(stream, info.doc);
                 return Ok(Live { page, channel, confirmations: Confirmations::default(), recorded });
             }
-            Err(PrepareError::Step { source: EvaluateError::Cdp(error), .. })
-                if error.is_context_gone() && started.elapsed() < READY_WITHIN => {}
-            Err(PrepareError::NotReady) if started.elapsed() < READY_WITHIN => {}
+            Err(error) if error.is_document_gone() && started.elapsed() < READY_WITHIN => {}
             Err(error) => return Err(error),
         }
         tokio::time::sleep(RETRY_AFTER).await;
@@ -111,22 +149,23 @@ async fn inject(
     started: Instant,
 ) -> Result<(RuntimeInfo, Recorded), PrepareError> {
     let session = &page.session;
-    let step = |step| move |source| PrepareError::Step { step, source };
-    enable(session, page).await.map_err(|e| step("enable")(EvaluateError::Cdp(e)))?;
+    enable(session, page).await?;
     parsed(session, started).await?;
-    let read_back =
-        evaluate(session, &format!("{define}\n{}", read_globals(globals))).await.map_err(step("globals"))?;
+    let script = format!("{define}\n{}", read_globals(globals));
+    let read_back = evaluate(session, &script).await.map_err(PrepareError::of("globals"))?;
     check_globals(globals, &read_back)?;
-    evaluate(session, assets::RUNTIME).await.map_err(|error| match error {
-        EvaluateError::Exception(details) => PrepareError::Refused(details.to_string()),
-        error => step("runtime")(error),
-    })?;
-    let info = evaluate(session, &format!("{RUNTIME_GLOBAL}.info()")).await.map_err(step("runtime"))?;
-    let info = serde_json::from_value(info).map_err(|_| {
-        PrepareError::Refused("it does not answer as it should; is another tool's runtime in the page?".into())
-    })?;
+    let mut heard = session.events();
+    let info: RuntimeInfo = match evaluate(session, assets::RUNTIME).await {
+        Ok(info) => serde_json::from_value(info).map_err(|_| PrepareError::Taken)?,
+        // The name is the last thing that it sets.
+        Err(EvaluateError::Exception(_)) if is_taken(session).await => return Err(PrepareError::Taken),
+        Err(error) => return Err(PrepareError::of("runtime")(error)),
+    };
+    if !has_proof(&mut heard, &info).await {
+        return Err(PrepareError::Unheard);
+    }
     let recorded = match recorder {
-        Some(recorder) => record(session, recorder).await.map_err(step("recorder"))?,
+        Some(recorder) => record(session, recorder).await.map_err(PrepareError::of("recorder"))?,
         None => Recorded::Unwanted,
     };
     Ok((info, recorded))
@@ -154,7 +193,31 @@ async fn record(session: &Session, recorder: &str) -> Result<Recorded, EvaluateE
     }
 }
 
-async fn enable(session: &Session, page: &Page) -> Result<(), CdpError> {
+async fn is_taken(session: &Session) -> bool {
+    let taken = evaluate(session, &format!("'{RUNTIME_GLOBAL}' in globalThis")).await;
+    matches!(taken, Ok(Value::Bool(true)))
+}
+
+/// Whether what the runtime sends arrives: it sends an empty batch before it says what it is.
+async fn has_proof(heard: &mut EventStream, info: &RuntimeInfo) -> bool {
+    let is_proof = |event: &CdpEvent| {
+        let call = event.parse::<BindingCalled>().ok().filter(|call| call.name == BINDING);
+        call.is_some_and(|call| Batch::parse(&call.payload).is_ok_and(|batch| batch.doc == info.doc))
+    };
+    let proof = async {
+        while let Some(event) = heard.next().await {
+            if event.method == "Runtime.bindingCalled" && is_proof(&event) {
+                return true;
+            }
+        }
+        // The session is over, which others find out by themselves.
+        true
+    };
+    tokio::time::timeout(PROVEN_WITHIN, proof).await.unwrap_or(false)
+}
+
+async fn enable(session: &Session, page: &Page) -> Result<(), PrepareError> {
+    let step = |error: CdpError| PrepareError::of("enable")(error.into());
     let binding = runtime::add_binding(session, BINDING, STEP_WITHIN);
     let transport = runtime::add_binding(session, TRANSPORT_BINDING, STEP_WITHIN);
     let runtime = session.call::<Value>("Runtime.enable", json!({}), STEP_WITHIN);
@@ -166,10 +229,14 @@ async fn enable(session: &Session, page: &Page) -> Result<(), CdpError> {
         }
     };
     let (binding, transport, runtime, debugger) = tokio::join!(binding, transport, runtime, debugger);
-    binding?;
-    transport?;
-    runtime?;
-    debugger
+    binding.map_err(|error| match error {
+        // The agent could not define it.
+        CdpError::Protocol { .. } if !error.is_context_gone() && !page.abilities.debugger => PrepareError::Unheard,
+        error => step(error),
+    })?;
+    transport.map_err(step)?;
+    runtime.map_err(step)?;
+    debugger.map_err(step)
 }
 
 /// Waits until the document is parsed: tests want a body. Never for `load`, which may not come.
@@ -180,7 +247,7 @@ async fn parsed(session: &Session, started: Instant) -> Result<(), PrepareError>
             Ok(state) if state != "loading" || started.elapsed() > PARSED_WITHIN => return Ok(()),
             Ok(_) => {}
             Err(EvaluateError::Cdp(error)) if error.is_context_gone() => return Err(PrepareError::NotReady),
-            Err(source) => return Err(PrepareError::Step { step: "document", source }),
+            Err(error) => return Err(PrepareError::of("document")(error)),
         }
         tokio::time::sleep(RETRY_AFTER).await;
     }

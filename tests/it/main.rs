@@ -13,6 +13,7 @@ mod endpoint;
 mod links;
 mod lost_pages;
 mod mcp;
+mod odd_pages;
 mod proxy;
 mod relay;
 mod same_results;

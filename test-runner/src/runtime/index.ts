@@ -2,8 +2,10 @@
 import { version } from '../../package.json';
 import { RUNTIME_GLOBAL, type RunRequest, type RuntimeInfo } from '../wire.ts';
 import { Emitter } from './emit.ts';
+import { MAX_SHORT } from './limits.ts';
 import { Recorder } from './recorder.ts';
 import { Runs } from './run.ts';
+import { bounded } from './text.ts';
 import { api } from './vitest.ts';
 
 function install(): void {
@@ -11,16 +13,19 @@ function install(): void {
   const emitter = new Emitter(doc);
   const runs = new Runs(emitter);
   const recorder = new Recorder(doc, () => runs.currentTest);
-  const { userAgent } = navigator;
+  const userAgent = told(() => navigator.userAgent);
   const ait = {
     vitest: api,
-    info: (): RuntimeInfo => ({
-      version,
-      doc,
-      userAgent,
-      url: location.href,
-      title: document.title,
-    }),
+    info: (): RuntimeInfo => {
+      emitter.prove();
+      return {
+        version,
+        doc,
+        userAgent,
+        url: told(() => location.href),
+        title: told(() => document.title),
+      };
+    },
     run(request: RunRequest, load: () => Promise<void>): boolean {
       runs.start(request, load);
       return true;
@@ -36,9 +41,23 @@ function install(): void {
   Object.defineProperty(globalThis, RUNTIME_GLOBAL, { value: Object.freeze(ait) });
 }
 
-/** `crypto.randomUUID` is only there in secure contexts; a page on a LAN address is none. */
+/** What the page tells of itself; a page may have put anything there. */
+function told(read: () => unknown): string {
+  try {
+    return bounded(`${read()}`, MAX_SHORT);
+  } catch {
+    return '';
+  }
+}
+
+/** `crypto.randomUUID` is only there in secure contexts; a page on a LAN address is none. Some pages replace `crypto`. */
 function randomId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const bytes = new Uint8Array(16);
+  try {
+    crypto.getRandomValues(bytes);
+  } catch {
+    for (let i = 0; i < bytes.length; i++) bytes[i] = Math.random() * 256;
+  }
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 

@@ -1,8 +1,10 @@
 //! Files of `fixtures/`, with the policies that some pages come with.
 
+use axum::extract::Query;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
 
 /// A file of `fixtures/<folder>`; one path part only, so that nothing else can be reached.
 pub(super) async fn file(folder: &str, name: String) -> Response {
@@ -16,6 +18,22 @@ pub(super) async fn file(folder: &str, name: String) -> Response {
     let mut response = ([(CONTENT_TYPE, content_type(&name)), (CACHE_CONTROL, "no-store")], text).into_response();
     if let Some(policy) = policy(&name) {
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    }
+    response
+}
+
+/// The document that is asked for.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct Document {
+    body: String,
+    policy: String,
+}
+
+pub(super) async fn document(Query(document): Query<Document>) -> Response {
+    let mut response = ([(CONTENT_TYPE, "text/html; charset=utf-8")], document.body).into_response();
+    if !document.policy.is_empty() {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_str(&document.policy).unwrap());
     }
     response
 }

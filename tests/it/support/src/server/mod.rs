@@ -5,6 +5,7 @@
 //! | `/` | the sample mini-app |
 //! | `/app/*`, `/pages/*` | files of `fixtures/app` and `fixtures/pages`; `csp.html` and `trusted-types.html` with their policies |
 //! | `/lab/*` | files of `fixtures/transport/lab`, and `recorder.js`: the script that the server was started with |
+//! | `/html?body=..&policy=..` | this document, with this Content-Security-Policy if one is given |
 //! | `/hang` | never answers |
 //! | `/api/items`, `/api/status/{code}`, `/api/echo` | JSON, an answer with that status, the request's body back |
 //! | `/chunks?n=5&gap=20&size=16` | `n` chunks of `size` bytes, `gap` ms apart |
@@ -65,6 +66,13 @@ impl FixtureServer {
         format!("http://{}", self.address)
     }
 
+    /// The address of a document with this body and policy; an empty policy is none.
+    pub fn document(&self, body: &str, policy: &str) -> String {
+        let mut url = url::Url::parse(&self.at("/html")).unwrap();
+        url.query_pairs_mut().append_pair("body", body).append_pair("policy", policy);
+        url.into()
+    }
+
     /// The address of a path on it, for example `/pages/csp.html`.
     pub fn at(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
@@ -108,6 +116,7 @@ fn router(recorder: &'static str) -> Router {
         .route("/events", get(bodies::events))
         .route("/redirect", get(bodies::redirect))
         .route("/seen", get(ledger::seen))
+        .route("/html", get(files::document))
         .route("/hang", any(std::future::pending::<StatusCode>))
         .route("/api/items", get(items))
         .route("/api/status/{code}", any(status))
