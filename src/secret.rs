@@ -3,8 +3,10 @@
 //!
 //! - `store`: where the secret comes from: variable, file, or made for one run.
 //! - `init`: makes the file, for `devtools-test secret init`.
+//! - `scrub`: takes them out of texts that come from a page.
 
 mod init;
+mod scrub;
 mod store;
 
 use std::fmt;
@@ -15,6 +17,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 pub use init::{GitIgnore, Initialized, init, is_ignored};
+pub use scrub::Scrub;
 pub use store::{FoundSecret, SecretError, SecretFile, SecretSource, file_in, find_secret};
 
 /// Environment variable that carries the secret, read by `settings`.
