@@ -47,6 +47,14 @@ pub enum EventKind {
     },
     /// A page is ready to run tests; comes again when another page takes over.
     PageAttached(PageInfo),
+    /// How the page is changed while a run works with it, as its own agent tells; a reload or a change of network that
+    /// is over in a moment is left out.
+    PageState {
+        /// How it is now.
+        state: PageState,
+        /// One sentence for a person, without secrets.
+        message: String,
+    },
     /// The file's code was loaded in the page, these are its tests.
     FileStarted {
         /// All tests of the file in order, also those that will not run.
@@ -160,6 +168,22 @@ pub enum AttachStage {
     Reattaching,
 }
 
+/// How an attached page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PageState {
+    /// Connected, visible, and JavaScript runs.
+    Live,
+    /// As live, but in the background.
+    Hidden,
+    /// Connected, and no JavaScript runs: busy, suspended, or in the back-forward cache.
+    Frozen,
+    /// Not connected; may come back.
+    Reconnecting,
+    /// It will not come back.
+    Gone,
+}
+
 /// The page tests run in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -174,6 +198,9 @@ pub struct PageInfo {
     pub engine: String,
     /// For example `iPhone, iOS 18.5` or `Linux x86_64`, from the user agent.
     pub device: String,
+    /// Version that the app around the page reported, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_version: Option<String>,
 }
 
 /// A test that was collected.

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::AttachError;
+use super::follow::{Follow, follow};
 use super::link::LinkKind;
-use super::present::{AttachPresenter, Invitation, Visitor, Waiting};
+use super::present::{AttachPresenter, Invitation, SharedPresenter, Visitor, Waiting};
 use super::reception::{Reach, Reception};
 use super::wait::{Action, Seen, Wait};
 use crate::cdp::page::{Abilities, BoxFuture, Page, PageSource, PageUnavailable};
@@ -51,13 +53,12 @@ pub struct DeviceOptions {
     pub choice: Choice,
     /// How long to wait for a page; `None` is as long as it takes.
     pub attach_timeout: Option<Duration>,
-    /// Who shows the invitation.
-    pub presenter: Box<dyn AttachPresenter>,
 }
 
 /// The pages of `--target device`.
 pub struct DevicePages {
     options: DeviceOptions,
+    presenter: SharedPresenter,
     open: Option<Reception>,
     current: Option<Current>,
     silent: u32,
@@ -68,6 +69,7 @@ struct Current {
     target: Target,
     /// The document it was handed out with.
     document: u64,
+    _followed: Option<AbortOnDropHandle<()>>,
 }
 
 /// Why a page that attached is not handed out.
@@ -81,9 +83,9 @@ enum NoAnswer {
 }
 
 impl DevicePages {
-    /// Nothing is started before the first page is asked for.
-    pub fn new(options: DeviceOptions) -> Self {
-        Self { options, open: None, current: None, silent: 0 }
+    /// Nothing is started before the first page is asked for. The presenter shows invitations.
+    pub fn new(options: DeviceOptions, presenter: Box<dyn AttachPresenter>) -> Self {
+        Self { options, presenter: SharedPresenter::new(presenter), open: None, current: None, silent: 0 }
     }
 
     /// Starts the relay and the way to it, once.
@@ -124,7 +126,7 @@ impl DevicePages {
         let Some(reception) = &self.open else { return Err(unavailable(&AttachError::NotStarted)) };
         let (mut status, mut way) = (reception.status(), reception.way());
         let before = status.borrow().clone();
-        let mut wait = Wait::new(Instant::now(), limit, self.options.presenter.visitor());
+        let mut wait = Wait::new(Instant::now(), limit, self.presenter.lock().visitor());
         let result = loop {
             let candidate = status.borrow_and_update().target.clone().filter(|t| t.view().state.answers() && wanted(t));
             let seen = seen(&before, &status.borrow(), self.silent);
@@ -149,7 +151,7 @@ impl DevicePages {
                 }
             }
             let now = Instant::now();
-            self.options.presenter.waiting(&Waiting {
+            self.presenter.lock().waiting(&Waiting {
                 elapsed: wait.elapsed(now),
                 left: wait.left(now),
                 seen: wait.summary(),
@@ -161,7 +163,7 @@ impl DevicePages {
                 () = sleep(TICK) => {}
             }
         };
-        self.options.presenter.done();
+        self.presenter.lock().done();
         result
     }
 
@@ -171,9 +173,9 @@ impl DevicePages {
             match action {
                 Action::Show { address, renewed } => match self.invitation(&address, renewed) {
                     Ok(invitation) => {
-                        self.options.presenter.show(&invitation);
+                        self.presenter.lock().show(&invitation);
                         if !renewed {
-                            let words = match self.options.presenter.visitor() {
+                            let words = match self.presenter.lock().visitor() {
                                 Visitor::Person => "Waiting for a page: scan the QR code.",
                                 Visitor::Browser => "Waiting for the browser to open the page.",
                             };
@@ -184,7 +186,7 @@ impl DevicePages {
                 },
                 Action::Tell(stage, message) => tell(events, stage, &message).await,
                 Action::Withdraw(why) => {
-                    self.options.presenter.withdraw(&why);
+                    self.presenter.lock().withdraw(&why);
                     tell(events, AttachStage::Starting, &why).await;
                 }
                 Action::GiveUp(message) => return Some(PageUnavailable { message }),
@@ -216,17 +218,28 @@ impl DevicePages {
             engine: user_agent::engine(&view.info.user_agent),
             device: user_agent::device(&view.info.user_agent),
             user_agent: view.info.user_agent,
+            app_version: self.open.as_ref().and_then(|reception| reception.status().borrow().app_version.clone()),
         };
-        let words = [info.device.as_str(), info.engine.as_str()].join(", ");
-        tell(events, AttachStage::Attached, &format!("The page answers: {}.", words.trim_matches([',', ' ']))).await;
+        let app = info.app_version.as_ref().map(|version| format!("app {version}")).unwrap_or_default();
+        let words = [&info.device, &info.engine, &app].map(String::as_str);
+        let words: Vec<&str> = words.into_iter().filter(|part| !part.is_empty()).collect();
+        tell(events, AttachStage::Attached, &format!("The page answers: {}.", words.join(", "))).await;
         target.set_in_use(true);
-        self.current = Some(Current { target, document: view.document });
+        let followed = self.follow(target.clone(), events);
+        self.current = Some(Current { target, document: view.document, _followed: followed });
         Ok(Page { session, info, abilities: Abilities::default() })
+    }
+
+    /// Tells what becomes of the page while it is worked with.
+    fn follow(&self, target: Target, events: &Events) -> Option<AbortOnDropHandle<()>> {
+        let reception = self.open.as_ref()?;
+        let (way, inviter) = (reception.way(), reception.inviter());
+        Some(follow(Follow { target, way, inviter, presenter: self.presenter.clone(), events: events.clone() }))
     }
 
     /// A page in place of the lost one: the same with a fresh document, or the next that attaches.
     async fn another(&mut self, cause: LossCause, events: &Events) -> Result<Page, PageUnavailable> {
-        let Some(Current { target, document }) = self.current.take() else {
+        let Some(Current { target, document, .. }) = self.current.take() else {
             return self.wait(self.options.attach_timeout, events, |_| true).await;
         };
         target.set_in_use(false);

@@ -3,11 +3,12 @@
 //! ```text
 //! DevicePages: reception (relay, way to it) ──> Invitation (link + QR) ──> AttachPresenter
 //!                                    wait (pure) <── RelayStatus
-//!              page answers ──> cdp::page::Page
+//!              page answers ──> cdp::page::Page, and follow (how it is from then on)
 //! ```
 
 mod device;
 mod error;
+mod follow;
 mod link;
 mod present;
 mod qr;

@@ -1,5 +1,6 @@
 //! What a person gets to see of an attach. Who shows it is not decided here.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Qr;
@@ -56,4 +57,19 @@ pub trait AttachPresenter: Send {
 
     /// The wait is over, one way or the other.
     fn done(&mut self);
+}
+
+/// A presenter for whoever waits for a page and whoever follows one.
+#[derive(Clone)]
+pub(super) struct SharedPresenter(Arc<Mutex<Box<dyn AttachPresenter>>>);
+
+impl SharedPresenter {
+    pub(super) fn new(presenter: Box<dyn AttachPresenter>) -> Self {
+        Self(Arc::new(Mutex::new(presenter)))
+    }
+
+    /// The presenter itself, for as long as it takes to show something.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Box<dyn AttachPresenter>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -157,6 +157,7 @@ async fn info(session: &Session) -> Result<PageInfo, ChromeError> {
         Err(runtime::EvaluateError::Cdp(error)) => return Err(error.into()),
     };
     Ok(PageInfo {
+        app_version: None,
         url: SafeUrl::new(&told.url).to_string(),
         title: told.title,
         engine: crate::user_agent::engine(&told.agent),

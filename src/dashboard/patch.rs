@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::state::{ConsoleLine, NoticeLine, Refusal, Stage, State};
-use crate::event::{Counts, PageInfo, RunInfo, RunResult, TestError, TestMode, TestState};
+use crate::event::{Counts, PageInfo, PageState, RunInfo, RunResult, TestError, TestMode, TestState};
 use crate::report::{FileFold, FileVerdict, TestFold};
 
 /// One message of the stream. Small things are in every one; files, tests and lines only where they changed.
@@ -25,6 +25,8 @@ pub(super) struct Patch<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     invitation: Option<Option<InvitationView<'a>>>,
     page: Option<&'a PageInfo>,
+    /// How it is, unless it is well.
+    page_state: Option<PageState>,
     counts: Counts,
     running: Option<RunningView<'a>>,
     result: Option<&'a RunResult>,
@@ -107,6 +109,7 @@ impl State {
             problem: self.problem.as_deref(),
             invitation: (known == 0 || self.invitation_revision > known).then(|| self.invitation_view(now)),
             page: fold.page.as_ref(),
+            page_state: fold.page_state,
             counts: fold.counts,
             running: fold.running.as_ref().filter(|_| !self.over).map(|running| RunningView {
                 file: &running.file.0,

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::event::{
-    Counts, EventKind, FileResult, PageInfo, RunEvent, RunInfo, RunResult, TestError, TestInfo, TestMode, TestResult,
-    TestState, UncaughtOrigin,
+    Counts, EventKind, FileResult, PageInfo, PageState, RunEvent, RunInfo, RunResult, TestError, TestInfo, TestMode,
+    TestResult, TestState, UncaughtOrigin,
 };
 use crate::ident::{FileId, TestId};
 
@@ -15,6 +15,8 @@ pub struct Fold {
     pub info: Option<RunInfo>,
     /// The page that runs tests now, or ran the last one.
     pub page: Option<PageInfo>,
+    /// How it is, unless it is well.
+    pub page_state: Option<PageState>,
     /// The files, in the order in which they were announced.
     pub files: Vec<FileFold>,
     /// Errors outside any test's own flow.
@@ -103,8 +105,15 @@ impl Fold {
                 }
                 self.info = Some(info.clone());
             }
-            EventKind::PageAttached(page) => self.page = Some(page.clone()),
-            EventKind::RunFinished(result) => self.result = Some(result.clone()),
+            EventKind::PageAttached(page) => {
+                self.page = Some(page.clone());
+                self.page_state = None;
+            }
+            EventKind::PageState { state, .. } => self.page_state = (*state != PageState::Live).then_some(*state),
+            EventKind::RunFinished(result) => {
+                self.result = Some(result.clone());
+                self.page_state = None;
+            }
             EventKind::Exception { origin, error } => self.exceptions.push(OutsideError {
                 file: event.file.clone(),
                 test: event.test.clone(),

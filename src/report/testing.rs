@@ -7,8 +7,9 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::event::{
-    AttachStage, Counts, ErrorKind, EventKind, FileResult, Frame, Location, LossCause, NoticeLevel, PageInfo, RunEvent,
-    RunInfo, RunResult, TargetKind, TestError, TestInfo, TestMode, TestResult, TestState, UncaughtOrigin,
+    AttachStage, Counts, ErrorKind, EventKind, FileResult, Frame, Location, LossCause, NoticeLevel, PageInfo,
+    PageState, RunEvent, RunInfo, RunResult, TargetKind, TestError, TestInfo, TestMode, TestResult, TestState,
+    UncaughtOrigin,
 };
 use crate::exit::Exit;
 use crate::ident::{Cell, FileId, TestId};
@@ -47,6 +48,7 @@ impl Script {
             user_agent: "Mozilla/5.0 Chrome/156.0".into(),
             engine: "Chrome 156.0".into(),
             device: "Linux x86_64".into(),
+            app_version: None,
         }))
     }
 
@@ -281,6 +283,7 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
             engine: device,
             ..PageInfo::default()
         })),
+        text().prop_map(|message| EventKind::PageState { state: PageState::Hidden, message }),
         (text(), text()).prop_map(|(level, text)| EventKind::Console { level, text, location: None }),
         any_error().prop_map(|error| EventKind::Exception { origin: UncaughtOrigin::Rejection, error }),
         (text(), text()).prop_map(|(category, text)| capture(&category, Value::String(text))),

@@ -115,7 +115,7 @@ fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pa
     let found = find_secret(given, &settings.project_root.value)?;
     let Link { kind, app, about: about_link } = link(settings)?;
     let (reach, about_reach) = reach(settings)?;
-    let source = DevicePages::new(DeviceOptions {
+    let options = DeviceOptions {
         secret: found.secret,
         agent: agent(settings),
         link: kind,
@@ -123,8 +123,8 @@ fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pa
         reach,
         choice: choice(settings),
         attach_timeout: attach.timeout.as_ref().map(|timeout| timeout.value),
-        presenter,
-    });
+    };
+    let source = DevicePages::new(options, presenter);
     let warnings = [found.warning, about_link, about_reach, unused_page_url(settings, "device")];
     Ok(Pages { source: Box::new(source), warnings: warnings.into_iter().flatten().collect() })
 }
@@ -145,7 +145,7 @@ fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
     let unused_link = (kind != LinkKind::Hosted).then(|| {
         format!("{} is not used with --target webkit, which opens the relay's own link", flag_of(&settings.attach.link))
     });
-    let source = WebkitPages::new(options, |presenter| DeviceOptions {
+    let device = DeviceOptions {
         secret,
         agent: agent(settings),
         link: LinkKind::Hosted,
@@ -153,8 +153,8 @@ fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
         reach: Reach::LOOPBACK,
         choice,
         attach_timeout: Some(attach_timeout),
-        presenter,
-    });
+    };
+    let source = WebkitPages::new(options, device);
     let warnings = [unused_link, unused_page_url(settings, "webkit")];
     Ok(Pages { source: Box::new(source), warnings: warnings.into_iter().flatten().collect() })
 }

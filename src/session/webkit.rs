@@ -41,10 +41,11 @@ impl AttachPresenter for ToBrowser {
 }
 
 impl WebkitPages {
-    /// Nothing is started yet. `device` makes the relay's side with the presenter it is given.
-    pub(super) fn new(webkit: WebkitOptions, device: impl FnOnce(Box<dyn AttachPresenter>) -> DeviceOptions) -> Self {
+    /// Nothing is started yet. `device` is the relay's side.
+    pub(super) fn new(webkit: WebkitOptions, device: DeviceOptions) -> Self {
         let (sender, links) = watch::channel(None);
-        Self { pages: DevicePages::new(device(Box::new(ToBrowser(sender)))), webkit: Webkit::new(webkit), links }
+        let pages = DevicePages::new(device, Box::new(ToBrowser(sender)));
+        Self { pages, webkit: Webkit::new(webkit), links }
     }
 }
 

@@ -55,7 +55,7 @@ impl Desk {
     pub(crate) fn behind(reach: Reach, attach_timeout: Duration) -> Self {
         let (sender, links) = mpsc::unbounded_channel();
         let (events, told) = Events::channel();
-        let pages = DevicePages::new(DeviceOptions {
+        let options = DeviceOptions {
             secret: Secret::random().unwrap(),
             agent: assets::AGENT.into(),
             link: LinkKind::Hosted,
@@ -63,8 +63,8 @@ impl Desk {
             reach,
             choice: Choice::default(),
             attach_timeout: Some(attach_timeout),
-            presenter: Box::new(Links(sender)),
-        });
+        };
+        let pages = DevicePages::new(options, Box::new(Links(sender)));
         Self { pages, links, events, told }
     }
 
@@ -83,6 +83,21 @@ impl Desk {
         let open = async { webkit.open(&Hidden::new(links.recv().await.unwrap())).await.unwrap() };
         let (page, ()) = tokio::join!(pages.open(events), open);
         (page.unwrap(), webkit)
+    }
+
+    /// Waits for a notice with these words.
+    pub(crate) async fn notice(&mut self, words: &str) -> String {
+        let found = async {
+            loop {
+                let event = self.told.recv().await.expect("the desk lives");
+                if let EventKind::Notice { message, .. } = event.kind
+                    && message.contains(words)
+                {
+                    return message;
+                }
+            }
+        };
+        timeout(WITHIN, found).await.unwrap_or_else(|_| panic!("nobody said {words}"))
     }
 
     /// What was said so far, as text.

@@ -58,8 +58,12 @@ impl Trip {
 
     /// Waits until a test says that it is there.
     fn reach(&mut self, place: &str) {
-        let wanted = format!("at {place}");
-        self.running.wait_for(&wanted, |line| line.contains(&wanted).then_some(()));
+        self.reach_words(&format!("at {place}"));
+    }
+
+    /// Waits until the tool says this.
+    fn reach_words(&mut self, words: &str) {
+        self.running.wait_for(words, |line| line.contains(words).then_some(()));
     }
 
     fn end(self) -> Report {
@@ -98,6 +102,11 @@ impl Report {
     /// Causes for which pages were lost.
     fn losses(&self) -> Vec<&str> {
         self.of("pageLost").map(|event| event["cause"].as_str().unwrap()).collect()
+    }
+
+    /// The states the page went through.
+    fn states(&self) -> Vec<&str> {
+        self.of("pageState").map(|event| event["state"].as_str().unwrap()).collect()
     }
 
     /// Everything that was lost or noticed, in words.
@@ -206,6 +215,20 @@ fn a_phone_that_is_suspended_goes_on_when_it_wakes() {
     report.expect(&["passed sleeps", "passed after", "passed next file"], &[]);
     let told = report.words().into_iter().filter(|words| words.contains("does not answer")).count();
     assert_eq!(told, 1, "{}", report.outcome.transcript());
+    assert_eq!(report.states(), ["frozen", "live"], "{}", report.outcome.transcript());
+}
+
+#[test]
+fn a_page_that_is_out_of_reach_for_a_while_is_talked_about_and_loses_nothing() {
+    let mid = "it('mid', async () => { console.log('at mid'); await pause(6000); });\nit('after', () => {});\n";
+    let mut trip = Trip::start(&[mid, NEXT], &[]);
+    trip.reach("mid");
+    trip.wire.block();
+    trip.reach_words("lost its connection");
+    trip.wire.unblock();
+    let report = trip.end();
+    report.expect(&["passed mid", "passed after", "passed next file"], &[]);
+    assert_eq!(report.states(), ["reconnecting", "live"], "{}", report.outcome.transcript());
 }
 
 /// The code is in its last seconds when the page attaches; its ticket and its cookie outlive it.

@@ -12,11 +12,13 @@ use std::time::Duration;
 
 use devtools_test::attach::Reach;
 use devtools_test::cdp::page::PageSource;
+use devtools_test::event::LossCause;
 use devtools_test::relay::RelayOptions;
 use devtools_test::secret::Hidden;
 use devtools_test::tunnel::{
     Proof, PublicAddress, Resolve, Resolved, Tunnel, TunnelKind, TunnelLimits, TunnelOptions, TunnelState,
 };
+use rustix::process::Signal;
 use serde_json::json;
 use support::cloudflared::{StandIn, port_in};
 use support::phone::Phone;
@@ -192,6 +194,38 @@ async fn one_that_comes_back_elsewhere_gets_a_new_link() {
     drop(phone);
     desk.pages.close().await;
     assert_eq!((stand_in.starts().len(), stand_in.living()), (2, vec![]));
+}
+
+/// Its only way to the relay is the address before; a new code leads to the new one, and the run goes on there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_moves_during_a_run_takes_everybody_along() {
+    let stand_in = StandIn::new("good");
+    let reach =
+        Reach { listen: RelayOptions::LOOPBACK, tunnel: Some(options(&stand_in, QUICK, names(0))), about: None };
+    let mut desk = Desk::behind(reach, WITHIN);
+    let Desk { pages, links, events, .. } = &mut desk;
+    let (page, (phone, first)) = tokio::join!(pages.open(events), async {
+        let link = links.recv().await.unwrap();
+        (open(&link), link)
+    });
+    let page = page.unwrap();
+    let [tunnel] = &stand_in.living()[..] else { panic!("one tunnel runs") };
+    rustix::process::kill_process(rustix::process::Pid::from_raw(tunnel.pid).unwrap(), Signal::KILL).unwrap();
+    let down = desk.notice("tunnel is down").await;
+    let moved = desk.notice("another address").await;
+    // Long before the page is given up.
+    let second = timeout(WITHIN, desk.links.recv()).await.unwrap().unwrap();
+    assert!(port_in(&first).is_some() && port_in(&first) != port_in(&second));
+    assert!(!format!("{down}{moved}").contains("stand-in"), "{down} {moved}");
+    let other = open(&second);
+    let reason = timeout(WITHIN, page.session.closed()).await.unwrap();
+    assert!(reason.to_string().contains("replaced by another page"), "{reason}");
+    let page = desk.pages.replace(LossCause::Replaced, &desk.events).await.unwrap();
+    assert_eq!(value(&page, "1 + 1").await, json!(2));
+    assert_eq!(page.info.url, "https://relay/attach", "the new host is not shown either");
+    drop((phone, other));
+    desk.pages.close().await;
+    assert_eq!(stand_in.living(), []);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What is said when.
 
-use crate::event::{AttachStage, EventKind, NoticeLevel, PageInfo, RunEvent, RunInfo, TargetKind};
+use crate::event::{AttachStage, EventKind, NoticeLevel, PageInfo, PageState, RunEvent, RunInfo, TargetKind};
 use crate::exit::Exit;
 use crate::report::error::ReportError;
 use crate::report::fold::Fold;
@@ -75,6 +75,9 @@ impl Reporter for Pretty {
             EventKind::RunStarted(info) => self.say(&head(info, paint)),
             EventKind::AttachState { stage, message } => self.attach_state(*stage, message),
             EventKind::PageAttached(page) => self.say(&format!("{}\n", paint.dim(page_line(page)))),
+            // That a page says nothing, or is lost, the run tells by itself, with what it does about it.
+            EventKind::PageState { state: PageState::Frozen | PageState::Gone, .. } => {}
+            EventKind::PageState { message, .. } => self.say(&format!("{}\n", paint.dim(line(message)))),
             EventKind::FileStarted { .. } | EventKind::TestStarted { .. } => self.show_progress(event.at, fold),
             EventKind::Console { level, text, .. } => {
                 if let Some(text) = self.console.show(event, level, text, paint) {
@@ -152,7 +155,8 @@ fn head(info: &RunInfo, paint: Paint) -> String {
 
 /// `page: Chrome 156.0, Linux x86_64, http://127.0.0.1:4000/`.
 fn page_line(page: &PageInfo) -> String {
-    let parts = [&page.engine, &page.device, &page.url];
+    let app = page.app_version.as_ref().map(|version| format!("app {version}")).unwrap_or_default();
+    let parts = [&page.engine, &page.device, &app, &page.url];
     let parts: Vec<&str> = parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
     format!("page: {}", line(&parts.join(", ")))
 }

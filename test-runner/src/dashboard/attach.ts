@@ -83,6 +83,7 @@ function page({ state, words }: AttachView) {
   const rows = [
     [words.device, page.device],
     [words.engine, page.engine],
+    [words.appVersion, page.appVersion],
     [words.title, page.title],
     [words.address, page.url],
   ];

@@ -99,6 +99,7 @@ class Dashboard extends LitElement {
     if (!head) return { kind: 'busy', text: say.opening, detail: '' };
     if (head.problem) return { kind: 'bad', text: say.down, detail: '' };
     const stage = head.stages.at(-1);
+    if (head.pageState) return { kind: 'busy', text: say.pageState[head.pageState], detail: head.running?.file ?? '' };
     if (head.running) return { kind: 'busy', text: say.runningTests, detail: head.running.file };
     if (stage?.stage === 'waiting') return { kind: 'busy', text: say.waitingForPage, detail: '' };
     return { kind: 'busy', text: stage ? say.stage[stage.stage] : say.opening, detail: '' };

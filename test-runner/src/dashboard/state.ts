@@ -1,6 +1,7 @@
 // What the stream of the dashboard says. Twin of src/dashboard/patch.rs.
 
 export type Stage = 'starting' | 'waiting' | 'accepted' | 'agentLoaded' | 'attached' | 'reattaching';
+export type PageState = 'hidden' | 'frozen' | 'reconnecting' | 'gone';
 export type TestState = 'passed' | 'failed' | 'skipped' | 'todo';
 export type Verdict = 'passed' | 'failed' | 'skipped' | 'notRun';
 export type Exit = 'passed' | 'failed' | 'environment' | 'nothingRan' | 'usage' | 'interrupted' | 'terminated';
@@ -78,7 +79,9 @@ export interface Head {
   refusal: { message: string; count: number } | null;
   waiting: { elapsedMs: number; leftMs: number | null; seen: string } | null;
   problem: string | null;
-  page: { url: string; title: string; engine: string; device: string } | null;
+  page: { url: string; title: string; engine: string; device: string; appVersion?: string } | null;
+  /** How it is, unless it is well. */
+  pageState: PageState | null;
   counts: Counts;
   running: { file: string; test: string | null } | null;
   result: { exit: Exit; reason: string; durationMs: number } | null;

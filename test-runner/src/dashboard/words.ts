@@ -1,5 +1,5 @@
 // What the page says, in the languages it speaks.
-import type { Exit, Stage, Verdict } from './state.ts';
+import type { Exit, PageState, Stage, Verdict } from './state.ts';
 
 export type Language = 'en' | 'ko';
 
@@ -24,6 +24,7 @@ const en = {
   next: 'to come',
   device: 'Device',
   engine: 'Engine',
+  appVersion: 'App version',
   title: 'Title',
   address: 'Address',
   noPage: 'No page yet.',
@@ -66,6 +67,12 @@ const en = {
     attached: 'Page answers',
     reattaching: 'Waiting for the page to come back',
   } as Record<Stage, string>,
+  pageState: {
+    hidden: 'The page is in the background',
+    frozen: 'The page does not answer',
+    reconnecting: 'The page lost its connection',
+    gone: 'The page is gone',
+  } as Record<PageState, string>,
   exit: {
     passed: 'Passed',
     failed: 'Failed',
@@ -100,6 +107,7 @@ const ko: Words = {
   next: '예정',
   device: '기기',
   engine: '엔진',
+  appVersion: '앱 버전',
   title: '제목',
   address: '주소',
   noPage: '아직 연결된 페이지가 없습니다.',
@@ -141,6 +149,12 @@ const ko: Words = {
     agentLoaded: '에이전트 로드',
     attached: '페이지 응답',
     reattaching: '페이지가 돌아오기를 기다림',
+  },
+  pageState: {
+    hidden: '페이지가 백그라운드에 있음',
+    frozen: '페이지가 응답하지 않음',
+    reconnecting: '페이지 연결이 끊김',
+    gone: '페이지가 사라짐',
   },
   exit: {
     passed: '통과',

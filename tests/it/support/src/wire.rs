@@ -25,6 +25,8 @@ struct Orders {
     strand: u32,
     /// What was stranded closes.
     release: u32,
+    /// Nothing gets through, until this is false again.
+    blocked: bool,
 }
 
 /// A running way; dropping it cuts it for good.
@@ -54,6 +56,9 @@ impl Wire {
                 let mut open = JoinSet::new();
                 let accept = async {
                     while let Ok((phone, _)) = listener.accept().await {
+                        if orders_in.borrow().blocked {
+                            continue;
+                        }
                         carried_in.send_modify(|count| *count += 1);
                         open.spawn(carry(phone, relay, orders_in.clone(), idle_limit));
                     }
@@ -86,6 +91,19 @@ impl Wire {
     /// Closes what was stranded.
     pub fn release(&self) {
         self.orders.send_modify(|orders| orders.release += 1);
+    }
+
+    /// Ends every connection and lets none through until [`Self::unblock`].
+    pub fn block(&self) {
+        self.orders.send_modify(|orders| {
+            orders.blocked = true;
+            orders.cut += 1;
+        });
+    }
+
+    /// Carries connections again.
+    pub fn unblock(&self) {
+        self.orders.send_modify(|orders| orders.blocked = false);
     }
 
     /// How many connections it has carried.
