@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use support::cloudflared::StandIn;
+
 use super::plain::{Answer, Call, Plain, WITHIN, Way};
 use super::requests::read_until;
 
@@ -249,4 +251,52 @@ fn many_at_once_are_served_and_too_many_wait() {
     drop(held);
     assert_eq!(Answer::read(waiting).text(), "served");
     drop(end);
+}
+
+#[test]
+fn the_terminal_says_once_why_a_page_cannot_attach() {
+    let app = Plain::start(|mut call: Call| match call.path() {
+        "/xhtml" => call.answer("200 OK", "Content-Type: application/xhtml+xml\r\n", "<html xmlns='x'/>"),
+        "/odd" => call.answer("200 OK", "Content-Type: text/html\r\nContent-Encoding: x-odd\r\n", "<p>"),
+        _ => call.answer("200 OK", "Content-Type: text/javascript\r\n", "onfetch = 1"),
+    });
+    for (path, headers, body, said) in [
+        ("/xhtml", "Sec-Fetch-Dest: document\r\n", "<html xmlns='x'/>", "because it is XHTML"),
+        ("/odd", "Sec-Fetch-Dest: document\r\n", "<p>", "compressed in a way that is not known"),
+        (
+            "/sw.js",
+            "Service-Worker: script\r\nSec-Fetch-Dest: serviceworker\r\n",
+            "onfetch = 1",
+            "registers a service worker",
+        ),
+    ] {
+        let mut way = Way::to(&app.url());
+        for _ in 0..2 {
+            assert_eq!(way.ask(&format!("GET {path}"), headers).text(), body);
+        }
+        way.running.wait_for(said, |line| line.contains(said).then_some(()));
+        way.running.signal(rustix::process::Signal::INT);
+        let outcome = way.running.wait();
+        assert_eq!(outcome.transcript().matches(said).count(), 1, "{said}\n{}", outcome.transcript());
+    }
+}
+
+#[test]
+fn an_app_with_a_certificate_of_its_own_is_taken_as_it_is() {
+    let app = Plain::start(|mut call: Call| {
+        let host = call.header("host").unwrap().to_owned();
+        match call.path() {
+            "/away" => {
+                call.answer("302 Found", &format!("Location: https://{host}/next\r\nSet-Cookie: a=1; Secure\r\n"), "")
+            }
+            _ => call.answer("200 OK", "Content-Type: text/html\r\n", "<head>over TLS"),
+        }
+    });
+    let stand_in = StandIn::new("good");
+    let tls = stand_in.listen(&app.url());
+    let way = Way::to(&format!("https://localhost:{}", tls.port()));
+    assert_eq!(without_agent(&way.page("/").text()).0, "<head>over TLS");
+    let away = way.ask("GET /away", "");
+    assert_eq!((away.header("location"), away.header("set-cookie")), (Some("/next"), Some("a=1")));
+    assert!(app.heads()[0].contains(&format!("host: localhost:{}", tls.port())), "{:?}", app.heads());
 }

@@ -29,10 +29,7 @@ impl Vite {
         }
         let vite = support::repo().join("test-runner/node_modules/vite/bin/vite.js");
         let mut command = Command::new("node");
-        command
-            .arg(vite)
-            .args(["--port", "0", "--host", "127.0.0.1", "--clearScreen", "false"])
-            .current_dir(app.path());
+        command.arg(vite).args(["--port", "0", "--clearScreen", "false"]).current_dir(app.path());
         command.env("NO_COLOR", "1").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("Vite starts");
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);

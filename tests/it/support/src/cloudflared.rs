@@ -1,7 +1,9 @@
 //! A cloudflared that opens tunnels from this machine to itself, `fixtures/stand-ins/cloudflared`.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tempfile::TempDir;
@@ -43,6 +45,17 @@ impl StandIn {
         self.folder.path().join("cert.pem")
     }
 
+    /// Starts it by itself, before this server: what listens there speaks TLS for it.
+    pub fn listen(&self, server: &str) -> Listening {
+        let mut command = Command::new(self.program());
+        command.args(["tunnel", "--url", server]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the stand-in starts");
+        let mut lines =
+            BufReader::new(child.stderr.take().expect("standard error is a pipe")).lines().map_while(Result::ok);
+        let port = lines.find_map(|line| port_in(&line)).expect("it tells where it listens");
+        Listening { child, port, _lines: Box::new(lines) }
+    }
+
     /// Its certificate, DER.
     pub fn certificate(&self) -> &[u8] {
         &self.certificate
@@ -57,6 +70,28 @@ impl StandIn {
     /// Those that live.
     pub fn living(&self) -> Vec<Process> {
         self.starts().into_iter().filter_map(procs::read).collect()
+    }
+}
+
+/// A stand-in that listens; killed when dropped.
+pub struct Listening {
+    child: Child,
+    port: u16,
+    /// Open as long as it lives.
+    _lines: Box<dyn Iterator<Item = String>>,
+}
+
+impl Listening {
+    /// Where, on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
     }
 }
 
