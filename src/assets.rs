@@ -15,6 +15,12 @@ pub const AGENT: &str = include_str!(concat!(env!("OUT_DIR"), "/agent.js"));
 /// The dashboard's page, for the element `ait-dashboard`.
 pub const DASHBOARD: &str = include_str!(concat!(env!("OUT_DIR"), "/dashboard.js"));
 
+/// An expression that gives functions by which tools evaluate: `describe(value)` and `callSdk(name, args)`.
+pub const EVALUATE: &str = include_str!(concat!(env!("OUT_DIR"), "/evaluate.js"));
+
+/// An expression that gives functions by which tools look at a page: `outline`, `snapshot`, `safeArea`, `elementOf`.
+pub const INSPECT: &str = include_str!(concat!(env!("OUT_DIR"), "/inspect.js"));
+
 /// Where [`INTERCEPTORS`] take their options.
 const NO_OPTIONS: &str = "({});";
 

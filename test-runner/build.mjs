@@ -13,7 +13,7 @@ const target = ['es2022', 'safari16'];
 mkdirSync(out, { recursive: true });
 
 /** Bundles that are more than a script that runs. */
-const SPECIAL = { runtime, interceptors };
+const SPECIAL = { runtime, interceptors, evaluate: functions, inspect: functions };
 
 const names = readdirSync(join(root, 'src'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && existsSync(join(root, 'src', entry.name, 'index.ts')))
@@ -28,7 +28,7 @@ await Promise.all(
   }),
 );
 
-async function bundle(name) {
+async function bundle(name, more = {}) {
   const { outputFiles } = await build({
     entryPoints: [join(root, 'src', name, 'index.ts')],
     bundle: true,
@@ -40,6 +40,7 @@ async function bundle(name) {
     logLevel: 'warning',
     tsconfig: join(root, 'tsconfig.json'),
     plugins: pagePlugins,
+    ...more,
   });
   return outputFiles[0].text;
 }
@@ -53,4 +54,9 @@ async function runtime() {
 /** The recorder takes options: whoever injects it may put some between the last parentheses. */
 async function interceptors() {
   return `((aitCaptureOptions) => {\n${await bundle('interceptors')}\n})({});`;
+}
+
+/** An expression that gives the functions a bundle exports, to be put into a longer script. */
+async function functions(name) {
+  return `(() => {\n${await bundle(name, { globalName: 'exported' })}\nreturn exported;\n})()`;
 }

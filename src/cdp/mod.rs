@@ -19,10 +19,12 @@ mod envelope;
 mod error;
 mod events;
 mod lenient;
+mod remote_object;
 mod session;
 
 pub use client::{Client, Stats};
 pub use error::{CdpError, CloseReason};
 pub use events::{CdpEvent, EventStream};
+pub use remote_object::RemoteObject;
 pub use session::Session;
 pub use transport::Transport;

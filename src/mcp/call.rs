@@ -7,9 +7,8 @@ use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio_util::sync::CancellationToken;
 
 use super::debug::Debug;
-use super::envelope::{Fault, Meta};
+use super::envelope::Meta;
 use super::hub::Hub;
-use super::page::InUse;
 use super::scrub::Scrub;
 
 /// One call.
@@ -39,11 +38,6 @@ impl Call {
     pub(super) fn meta(&self, tool: &'static str) -> Meta {
         let debug = self.debug.as_ref();
         Meta { tool, mode: debug.map(|debug| debug.mode), attached: debug.is_some_and(|debug| debug.is_attached()) }
-    }
-
-    /// The page of the session as it was when the call came.
-    pub(super) fn page(&self) -> Result<InUse, Fault> {
-        InUse::of(self.debug.as_ref())
     }
 
     /// What must not be read.

@@ -93,6 +93,8 @@ pub(super) enum FaultCode {
     PageThrew,
     /// The page did not come to an end in time.
     Timeout,
+    /// A native dialog keeps the page from running.
+    DialogOpen,
     /// This page, or the way to it, cannot do that.
     Unsupported,
     /// The call was cancelled.
@@ -152,6 +154,11 @@ impl Fault {
     /// The arguments are wrong.
     pub(super) fn bad_input(state: impl std::fmt::Display) -> Self {
         Self::new(FaultCode::BadInput, state.to_string())
+    }
+
+    /// The client does not want the answer any more.
+    pub(super) fn cancelled() -> Self {
+        Self::new(FaultCode::Cancelled, "The call was cancelled.")
     }
 
     /// This machine refused something.

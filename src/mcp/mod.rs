@@ -14,14 +14,14 @@
 //! 2. Write the arguments as a struct with `Deserialize` and `JsonSchema` (its doc comments are what a model reads), the
 //!    data as one with `Serialize` and `JsonSchema`, without recursion.
 //! 3. Write `async fn name(call: Call, args: Args) -> Answered<Data>`. `call.debug` is the session as it was when the call
-//!    came; never ask the hub again. For a page: `let page = call.page()?`, then `page.evaluate(...)`, which looks
-//!    at the host in the same script, or `page.call(...)` for a method of the protocol. Faults are `Fault::new(code, state).because(cause).next(tool, reason)`.
+//!    came; never ask the hub again. For a page: `let page = call.page()?`, then `page.evaluate(...)` or
+//!    `page.ask(...)`, which look at the host in the same script, or `page.command(...)` for a method of the protocol. Faults are `Fault::new(code, state).because(cause).next(tool, reason)`.
 //! 4. A list takes `#[serde(flatten)] paging: Paging` and answers with `paging.page(&store.list(kind), filter)`.
 //! 5. Put `Tool::new(About { .. }, name)` into the family's `tools()`.
 //!
 //! Nothing is taken out of results by hand: every text goes through [`scrub`] on its way out.
 
-#![allow(dead_code, reason = "the tools that look at pages are added one by one")]
+#![allow(dead_code, reason = "the last tools are added one by one")]
 
 mod call;
 mod debug;
@@ -35,6 +35,7 @@ mod page;
 mod paging;
 mod record;
 mod scrub;
+mod sdk;
 mod serve;
 mod server;
 mod show;
@@ -43,6 +44,7 @@ mod summary;
 mod tool;
 mod tools;
 mod view;
+mod whole;
 
 pub use hub::McpOptions;
 pub use serve::serve;

@@ -100,6 +100,13 @@ impl View {
         (self.wait, self.no_way, self.dialog, self.shown) = (None, None, None, false);
     }
 
+    /// The page is at another address.
+    pub(super) fn moved(&mut self, url: &str, title: &str) {
+        if let Some(page) = &mut self.page {
+            (page.info.url, page.info.title) = (url.to_owned(), title.to_owned());
+        }
+    }
+
     /// This page is gone; another may be there by now.
     pub(super) fn lost(&mut self, page: &Page, reason: &str) {
         let is_this =

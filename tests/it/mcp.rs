@@ -1,6 +1,7 @@
 //! The MCP server of the built tool.
 
 mod manners;
+mod page_tools;
 
 use std::path::Path;
 

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::cdp::runtime::EvaluateOptions;
 use crate::mcp::call::Call;
 use crate::mcp::envelope::{Answer, Answered, Fault, FaultCode};
-use crate::mcp::page::{InUse, next_page};
+use crate::mcp::page::{LivePage, next_page};
 use crate::mcp::tool::{About, Effect, Tool};
 use crate::mcp::view::View;
 use crate::secret::SafeUrl;
@@ -125,11 +124,9 @@ async fn known(call: &Call, view: &View) -> Vec<PageShown> {
 }
 
 /// Where the page is now.
-async fn place(page: &InUse) -> Result<(String, String), Fault> {
-    let options = EvaluateOptions { return_by_value: true, ..EvaluateOptions::default() };
-    let place = page.evaluate("[location.href, document.title]", options, ANSWER_WITHIN).await?;
-    let text = |at: usize| place[at].as_str().unwrap_or_default().to_owned();
-    Ok((SafeUrl::new(&text(0)).to_string(), text(1)))
+async fn place(page: &LivePage) -> Result<(String, String), Fault> {
+    let (url, title): (String, String) = page.value("[location.href, document.title]", ANSWER_WITHIN).await?;
+    Ok((SafeUrl::new(&url).to_string(), title))
 }
 
 fn id(view: &View) -> String {
@@ -151,17 +148,17 @@ struct Selected {
 
 async fn select_page(call: Call, args: SelectPage) -> Answered<Selected> {
     let page = call.page()?;
-    let now = id(&page.debug.view());
+    let now = id(&page.debug().view());
     if args.id != now {
         return Err(Fault::new(FaultCode::NotFound, format!("There is no page {:?} any more.", args.id))
             .because(format!("{now} is attached"))
             .next("list_pages", "see which page there is"));
     }
-    if page.page.abilities.debugger {
-        page.call::<Value>("Page.bringToFront", json!({}), ANSWER_WITHIN).await?;
+    if page.abilities().debugger {
+        page.command("Page.bringToFront", json!({}), ANSWER_WITHIN).await?;
     }
     let (url, _) =
-        place(&page).await.map_err(|fault| fault.next(next_page(page.debug.mode), "get a page that answers"))?;
+        place(&page).await.map_err(|fault| fault.next(next_page(page.debug().mode), "get a page that answers"))?;
     let text = format!("{now} is worked with: {url}");
     Ok(Answer::new(Selected { id: now, url }, text))
 }
