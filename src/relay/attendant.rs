@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::conversation::{Conversation, Hello, Step};
 use super::leg::{AgentSays, Outgoing, close};
 use super::registry::LegId;
+use super::scripts::Scripts;
 use super::target::{Input, TargetState, TargetView};
 use crate::cdp::CloseReason;
 use crate::cdp::transport::Peer;
@@ -39,6 +40,7 @@ struct Leg {
 pub(super) struct Attendant {
     view: watch::Sender<TargetView>,
     public_host: Option<Arc<str>>,
+    scripts: Arc<Scripts>,
     conversation: Conversation,
     leg: Option<Leg>,
     last_leg: Option<LegId>,
@@ -59,10 +61,11 @@ enum Event {
 }
 
 impl Attendant {
-    pub(super) fn new(view: watch::Sender<TargetView>, public_host: Option<Arc<str>>) -> Self {
+    pub(super) fn new(view: watch::Sender<TargetView>, public_host: Option<Arc<str>>, scripts: Arc<Scripts>) -> Self {
         Self {
             view,
             public_host,
+            scripts,
             conversation: Conversation::default(),
             leg: None,
             last_leg: None,
@@ -188,6 +191,12 @@ impl Attendant {
                     view.info.title = title;
                 });
             }
+            AgentSays::Script { id } => self.offer_script(id),
+            // Until it is heard again.
+            AgentSays::Frozen {} => {
+                self.set_state(TargetState::Frozen);
+                return;
+            }
             AgentSays::Leaving {} => {
                 self.view.send_modify(|view| view.leaving = true);
                 self.asked.clear();
@@ -201,6 +210,13 @@ impl Attendant {
             AgentSays::Hello(_) => {}
         }
         self.set_state(self.live_state());
+    }
+
+    /// Tells the page where a command waits as a script; without a name where there is none.
+    fn offer_script(&mut self, id: u64) {
+        let name = self.conversation.source(id).and_then(|source| self.scripts.offer(&source).ok());
+        let params = json!({ "id": id, "name": name.as_ref().map(Hidden::expose) });
+        self.send(Outgoing::Text(json!({ "method": "Relay.script", "params": params }).to_string()));
     }
 
     fn on_tick(&mut self) {

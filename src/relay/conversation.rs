@@ -50,6 +50,13 @@ pub(super) struct Step {
     pub(super) to_client: Vec<String>,
 }
 
+/// A command on its way to the page.
+#[derive(Clone, Debug)]
+struct Sent {
+    number: u64,
+    text: String,
+}
+
 /// One target's conversation.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
@@ -60,8 +67,12 @@ pub(super) struct Conversation {
     pending: BTreeMap<u64, Option<String>>,
     /// What the client enabled, to be enabled again in the next document: key and the message after its id.
     sticky: Vec<(String, String)>,
-    unconfirmed: VecDeque<String>,
+    unconfirmed: VecDeque<Sent>,
     unconfirmed_bytes: usize,
+    /// The document asks for the sources of commands, since it may not evaluate them.
+    asks: bool,
+    /// Commands that are confirmed and not answered, while the document may still ask for their sources.
+    kept: BTreeMap<u64, String>,
     sent: u64,
     received: u64,
 }
@@ -86,7 +97,7 @@ impl Conversation {
         self.note_sticky(method, &envelope);
         let number = self.number(Some(id.to_owned()));
         if let Some(text) = envelope.with_id(text, &number.to_string()) {
-            self.send(text, &mut step);
+            self.send(number, text, &mut step);
         }
         step
     }
@@ -99,6 +110,7 @@ impl Conversation {
         match envelope.number() {
             // A reply nobody waits for (any more) is dropped, and so is a second one.
             Some(number) => {
+                self.kept.remove(&number);
                 if let Some(Some(asker)) = self.pending.remove(&number) {
                     step.to_client.extend(envelope.with_id(&text, &asker));
                 }
@@ -113,8 +125,23 @@ impl Conversation {
     pub(super) fn confirmed(&mut self, received: u64) {
         let first = self.sent - self.unconfirmed.len() as u64;
         for _ in first..received.min(self.sent) {
-            self.unconfirmed_bytes -= self.unconfirmed.pop_front().map_or(0, |text| text.len());
+            let Some(Sent { number, text }) = self.unconfirmed.pop_front() else { break };
+            self.unconfirmed_bytes -= text.len();
+            if self.asks && self.pending.contains_key(&number) {
+                self.kept.insert(number, text);
+            }
         }
+    }
+
+    /// What the page is to evaluate by the command of this number: it may not, and asks for a script instead.
+    pub(super) fn source(&mut self, number: u64) -> Option<String> {
+        self.asks = true;
+        let text = match self.unconfirmed.iter().find(|sent| sent.number == number) {
+            Some(sent) => &sent.text,
+            None => self.kept.get(&number)?,
+        };
+        let params: Evaluated = serde_json::from_str(Envelope::read(text)?.params?.get()).ok()?;
+        params.expression.or_else(|| Some(format!("({}\n)", params.function_declaration?)))
     }
 
     /// The connection is gone; commands wait for the next one.
@@ -135,17 +162,17 @@ impl Conversation {
         if !first {
             self.fail_pending(NAVIGATED, &mut step);
             step.to_client.push(r#"{"method":"Runtime.executionContextsCleared","params":{}}"#.to_owned());
-            self.unconfirmed.clear();
-            self.unconfirmed_bytes = 0;
+            self.forget_sent();
+            self.asks = false;
             self.sent = 0;
             self.received = 0;
             for (_, message) in self.sticky.clone() {
                 let number = self.number(None);
-                self.send(format!(r#"{{"id":{number},{message}"#), &mut step);
+                self.send(number, format!(r#"{{"id":{number},{message}"#), &mut step);
             }
         } else {
             // Commands that were given before the first connection.
-            step.to_page.extend(self.unconfirmed.iter().cloned());
+            step.to_page.extend(self.unsent());
         }
         (step, !first)
     }
@@ -168,12 +195,21 @@ impl Conversation {
         if page_received < self.sent - self.unconfirmed.len() as u64 {
             // What the page missed is not kept any more: those commands will never run.
             self.fail_pending("The connection to the page was lost while too much was on its way", &mut step);
-            self.unconfirmed.clear();
-            self.unconfirmed_bytes = 0;
+            self.forget_sent();
             self.sent = page_received;
         }
-        step.to_page.extend(self.unconfirmed.iter().cloned());
+        step.to_page.extend(self.unsent());
         step
+    }
+
+    fn unsent(&self) -> impl Iterator<Item = String> {
+        self.unconfirmed.iter().map(|sent| sent.text.clone())
+    }
+
+    fn forget_sent(&mut self) {
+        self.unconfirmed.clear();
+        self.unconfirmed_bytes = 0;
+        self.kept.clear();
     }
 
     fn number(&mut self, asker: Option<String>) -> u64 {
@@ -182,17 +218,17 @@ impl Conversation {
         self.next_id
     }
 
-    fn send(&mut self, text: String, step: &mut Step) {
+    fn send(&mut self, number: u64, text: String, step: &mut Step) {
         self.sent += 1;
         self.unconfirmed_bytes += text.len();
         while self.unconfirmed_bytes > MAX_UNCONFIRMED {
             let Some(dropped) = self.unconfirmed.pop_front() else { break };
-            self.unconfirmed_bytes -= dropped.len();
+            self.unconfirmed_bytes -= dropped.text.len();
         }
         if self.connected {
             step.to_page.push(text.clone());
         }
-        self.unconfirmed.push_back(text);
+        self.unconfirmed.push_back(Sent { number, text });
     }
 
     fn fail_pending(&mut self, reason: &str, step: &mut Step) {
@@ -228,6 +264,16 @@ impl Conversation {
 #[derive(Deserialize)]
 struct Binding {
     name: String,
+}
+
+/// The parameters of `Runtime.evaluate` or `Runtime.callFunctionOn`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Evaluated {
+    #[serde(default)]
+    expression: Option<String>,
+    #[serde(default)]
+    function_declaration: Option<String>,
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use super::leg::{self, MAX_MESSAGE, close};
 use super::proxy::{AppProxy, forward};
 use super::registry::TargetId;
 use super::route::{Route, is_reserved, parse};
+use super::stream;
 use crate::secret::{Hidden, same};
 
 /// Subprotocol of our agent.
@@ -25,6 +26,7 @@ const TICKET_PROTOCOL: &str = "ait.ticket.";
 const REJECTED: &str = "totp-rejected";
 /// By which a browser, and no page, says where a request comes from.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 /// Longest version report that is kept.
 const MAX_VERSION: usize = 64;
 
@@ -41,11 +43,13 @@ pub(super) async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Res
             _ => empty(StatusCode::NOT_FOUND),
         };
     };
-    let (mut parts, _) = request.into_parts();
-    if !matches!(parts.method, Method::GET | Method::HEAD) {
-        return empty(StatusCode::NOT_FOUND);
-    }
+    let (mut parts, body) = request.into_parts();
     let given = credentials(&hub, &parts, call.code.clone());
+    match (&parts.method, &call.route) {
+        (&Method::GET | &Method::HEAD, _) => {}
+        (&Method::POST, Route::Target(id)) => return stream::handle(&hub, id.clone(), given, body).await,
+        _ => return empty(StatusCode::NOT_FOUND),
+    }
     match call.route {
         Route::Target(id) => match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
             Ok(upgrade) => socket(&hub, upgrade, id, given),
@@ -54,7 +58,7 @@ pub(super) async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Res
         Route::AttachPage => attach_page(&hub, &parts, &given),
         Route::Agent if hub.check(&given).is_ok() => {
             hub.status.send_modify(|status| status.agents_served += 1);
-            answer(StatusCode::OK, "text/javascript; charset=utf-8", Body::from(hub.agent.clone()))
+            answer(StatusCode::OK, JAVASCRIPT, Body::from(hub.agent.clone()))
         }
         Route::Handshake if hub.check(&given).is_ok() => {
             if let Some(version) = query(&parts, "v").filter(|text| text.len() <= MAX_VERSION) {
@@ -63,6 +67,12 @@ pub(super) async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Res
             empty(StatusCode::NO_CONTENT)
         }
         Route::Agent | Route::Handshake => rejected(),
+        // The name is what opens it. A look at the head alone must not use it up.
+        Route::Script(name) if parts.method == Method::GET => match hub.scripts.take(&name) {
+            Some(script) => answer(StatusCode::OK, JAVASCRIPT, Body::from(script)),
+            None => empty(StatusCode::NOT_FOUND),
+        },
+        Route::Script(_) => empty(StatusCode::NOT_FOUND),
         Route::Echo(path) if same(&path, &hub.echo.path) => {
             answer(StatusCode::OK, "text/plain", Body::from(hub.echo.answer.expose().to_owned()))
         }
@@ -195,12 +205,12 @@ fn query(parts: &Parts, name: &str) -> Option<String> {
     pairs.into_iter().find_map(|(key, value)| (key == name).then(|| value.into_owned()))
 }
 
-fn rejected() -> Response {
+pub(super) fn rejected() -> Response {
     let body = format!(r#"{{"error":"{REJECTED}"}}"#);
     answer(StatusCode::UNAUTHORIZED, "application/json", Body::from(body))
 }
 
-fn answer(status: StatusCode, content_type: &'static str, body: Body) -> Response {
+pub(super) fn answer(status: StatusCode, content_type: &'static str, body: Body) -> Response {
     let mut response = empty(status);
     *response.body_mut() = body;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));

@@ -15,7 +15,9 @@ use super::gate::{Credentials, Gate, Now, Refusal};
 use super::leg::{LEG_QUEUE, Outgoing, close};
 use super::proxy::AppProxy;
 use super::registry::{Admission, LegId, Presence, Registry, Rule, TargetId};
+use super::scripts::Scripts;
 use super::server::RelayOptions;
+use super::stream::Streams;
 use super::target::{Input, Target, TargetInfo, TargetState, words};
 use crate::cdp::CloseReason;
 use crate::secret::{Hidden, SafeUrl, SecretError, random_ticket};
@@ -82,6 +84,10 @@ pub(super) struct Hub {
     pub(super) shutdown: CancellationToken,
     /// Every task.
     pub(super) tasks: TaskTracker,
+    /// What pages run that may not evaluate.
+    pub(super) scripts: Arc<Scripts>,
+    /// Pages whose network lets no socket through.
+    pub(super) streams: Streams,
     /// What has been seen.
     pub(super) status: watch::Sender<RelayStatus>,
     choice: Choice,
@@ -114,6 +120,8 @@ impl Hub {
             cookie: format!("ait_{}", name.expose().get(..8).unwrap_or_default()),
             shutdown,
             tasks: TaskTracker::new(),
+            scripts: Arc::default(),
+            streams: Streams::default(),
             status: watch::channel(RelayStatus::default()).0,
             choice: options.choice,
             notices: options.notices,
@@ -269,7 +277,7 @@ impl Hub {
             agent_version: hello.version.clone(),
         };
         let (target, view, input) = Target::new(id, info);
-        let attendant = Attendant::new(view, public_host);
+        let attendant = Attendant::new(view, public_host, Arc::clone(&self.scripts));
         let hub = Arc::clone(self);
         self.tasks.spawn(async move {
             let last = attendant.run(input, hub.shutdown.clone()).await;

@@ -17,15 +17,15 @@ pub(super) const MAX_MESSAGE: usize = 100 << 20;
 /// Messages that may wait for a page before it counts as too slow; a run has a handful on the way.
 pub(super) const LEG_QUEUE: usize = 1024;
 /// Tunnels and NATs drop what is silent; the shortest cut seen in the field is 60 s.
-const PING_EVERY: Duration = Duration::from_secs(15);
+pub(super) const PING_EVERY: Duration = Duration::from_secs(15);
 /// A browser answers pings even while its page is busy: three unanswered ones mean that the connection is dead.
 const DEAD_AFTER: Duration = Duration::from_secs(45);
 /// The agent says hello as soon as its socket is open.
-const HELLO_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const HELLO_LIMIT: Duration = Duration::from_secs(10);
 /// How long a closing page may take to confirm, and a stalled one to take a message.
 const CLOSE_LIMIT: Duration = Duration::from_millis(500);
 /// A message this long in the sending means that nothing gets through any more (100 MiB at mobile speed take a minute).
-const SEND_LIMIT: Duration = Duration::from_secs(90);
+pub(super) const SEND_LIMIT: Duration = Duration::from_secs(90);
 
 /// Close codes that the agent knows. 4401 is also known to apps in the field.
 pub(super) mod close {
@@ -79,9 +79,18 @@ pub(super) enum AgentSays {
         /// It is visible.
         visible: bool,
     },
+    /// `freeze`: the browser is about to suspend the document.
+    #[serde(rename = "Agent.frozen")]
+    Frozen {},
     /// `pagehide`: the document is being left.
     #[serde(rename = "Agent.leaving")]
     Leaving {},
+    /// The document may not evaluate the command of this id, and asks for it as a script.
+    #[serde(rename = "Agent.script")]
+    Script {
+        /// Number of the command.
+        id: u64,
+    },
     /// Messages up to this count were dropped for want of room.
     #[serde(rename = "Agent.skipped")]
     Skipped {
@@ -96,8 +105,16 @@ pub(super) enum AgentSays {
 const AGENT_PREFIX: &str = r#"{"method":"Agent."#;
 
 /// A text of the page: for the relay, or for the client.
-fn sort(text: &str) -> Option<AgentSays> {
+pub(super) fn sort(text: &str) -> Option<AgentSays> {
     text.starts_with(AGENT_PREFIX).then(|| serde_json::from_str(text).ok())?
+}
+
+/// The same, for the target's task.
+pub(super) fn input_of(leg: LegId, text: &str) -> Input {
+    match sort(text) {
+        Some(says) => Input::Agent(leg, says),
+        None => Input::Page(leg, text.to_owned()),
+    }
 }
 
 /// Closes a socket with a reason the page can read, and waits a moment until it has.
@@ -148,10 +165,7 @@ pub(super) async fn run(
 async fn read(mut stream: SplitStream<WebSocket>, leg: LegId, target: &mpsc::Sender<Input>) {
     while let Ok(Some(Ok(message))) = timeout(DEAD_AFTER, stream.next()).await {
         let input = match message {
-            Message::Text(text) => match sort(&text) {
-                Some(says) => Input::Agent(leg, says),
-                None => Input::Page(leg, text.as_str().to_owned()),
-            },
+            Message::Text(text) => input_of(leg, &text),
             Message::Ping(_) | Message::Pong(_) => continue,
             // CDP is text.
             Message::Binary(_) | Message::Close(_) => return,

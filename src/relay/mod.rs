@@ -3,8 +3,9 @@
 //! ```text
 //! page ──http──> http (route + gate) ──> target.js, hosted page, version report
 //!                                   └──> proxy: the app's own server, where there is one behind the relay
+//!                                   └──> scripts: what a page runs that may not `eval`
 //!      ───ws───> leg (one connection) ──> attendant (one target) <── memory transport ── cdp::Client
-//!                                          conversation (pure)
+//!      ──http──> stream (the same)         conversation (pure)
 //! ```
 //!
 //! A target outlives its connections: a page that reconnects goes on where it was, one that loads again looks to its
@@ -21,7 +22,9 @@ mod leg;
 mod proxy;
 mod registry;
 mod route;
+mod scripts;
 mod server;
+mod stream;
 mod target;
 
 pub use attendant::RECONNECT_LIMIT;

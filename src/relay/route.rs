@@ -9,6 +9,9 @@ use crate::secret::Hidden;
 /// Longest path that is looked at; real ones are under 100 bytes.
 const MAX_PATH: usize = 1024;
 
+/// Digits in the name of a script, which is a ticket.
+const SCRIPT_NAME: usize = 32;
+
 /// What a call on the public listener asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Route {
@@ -20,6 +23,8 @@ pub(super) enum Route {
     Handshake,
     /// `attach`: the hosted page.
     AttachPage,
+    /// `bundle/<name>.js`: a script for a page that may not `eval`.
+    Script(Hidden),
     /// `echo/<path>`: whether this is the relay that made the path.
     Echo(Hidden),
 }
@@ -49,11 +54,18 @@ pub(super) fn parse(path: &str) -> Option<Call> {
         [name] if name.eq_ignore_ascii_case("target.js") => Route::Agent,
         [name] if name.eq_ignore_ascii_case("ait-attach") => Route::Handshake,
         [name] if name.eq_ignore_ascii_case("attach") => Route::AttachPage,
+        [name, file] if name.eq_ignore_ascii_case("bundle") => Route::Script(script_name(file)?),
         [name, path] if name.eq_ignore_ascii_case("echo") => Route::Echo(Hidden::new(*path)),
         [name, id] if name.eq_ignore_ascii_case("target") => Route::Target(TargetId::new(id)?),
         _ => return None,
     };
     Some(Call { route, code })
+}
+
+/// Nothing that an app would call a file of its own.
+fn script_name(file: &str) -> Option<Hidden> {
+    let name = file.strip_suffix(".js")?;
+    (name.len() == SCRIPT_NAME && name.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| Hidden::new(name))
 }
 
 /// Whether a path belongs to the relay even where an app is served behind it: everything that is served here, and
@@ -103,6 +115,8 @@ mod tests {
         assert_eq!(parse("/at/1/attach"), call(Route::AttachPage, Some("1")));
         assert_eq!(parse("/echo/x"), call(Route::Echo(Hidden::new("x")), None));
         assert_eq!(parse("/ait-attach"), call(Route::Handshake, None));
+        let name = "0123456789abcdef".repeat(2);
+        assert_eq!(parse(&format!("/bundle/{name}.js")), call(Route::Script(Hidden::new(name)), None));
     }
 
     #[test]
@@ -125,6 +139,10 @@ mod tests {
             "/target/a%00",
             "/target/%ff",
             "/attach/x",
+            "/bundle",
+            "/bundle/app.js",
+            "/bundle/0123456789abcdef0123456789abcdef",
+            "/bundle/0123456789abcdef0123456789abcdeg.js",
             "/x/target.js",
             "*",
             &long,

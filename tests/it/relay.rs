@@ -1,9 +1,11 @@
 //! A page in a real browser that dials into the relay, and what is said through it.
 
+mod badge;
 mod doors;
 mod gate;
 mod loss;
 mod policy;
+mod stream;
 mod which;
 
 use std::time::Duration;

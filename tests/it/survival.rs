@@ -8,7 +8,7 @@ use devtools_test::totp::{Totp, UnixSeconds};
 use serde_json::Value;
 use support::phone::Phone;
 use support::tool::{Outcome, Running};
-use support::wire::Wire;
+use support::wire::{Faults, Wire};
 
 use crate::attach_clock::link;
 use crate::tool;
@@ -28,15 +28,15 @@ struct Trip {
 impl Trip {
     /// Runs these files. A console line of a test that begins with `at ` is a place that [`Self::reach`] waits for.
     fn start(files: &[&str], args: &[&str]) -> Self {
-        Self::on(files, args, None)
+        Self::on(files, args, Faults::default())
     }
 
-    fn on(files: &[&str], args: &[&str], idle_limit: Option<Duration>) -> Self {
-        Self::go(files, args, idle_limit, str::to_owned)
+    fn on(files: &[&str], args: &[&str], faults: Faults) -> Self {
+        Self::go(files, args, faults, str::to_owned)
     }
 
     /// The phone opens another link than the one it is shown.
-    fn go(files: &[&str], args: &[&str], idle_limit: Option<Duration>, other: impl FnOnce(&str) -> String) -> Self {
+    fn go(files: &[&str], args: &[&str], faults: Faults, other: impl FnOnce(&str) -> String) -> Self {
         let project = tempfile::tempdir().unwrap();
         for (index, text) in files.iter().enumerate() {
             let text = format!("import {{ expect, it, afterAll }} from 'vitest';\n{HELP}{text}");
@@ -50,7 +50,7 @@ impl Trip {
             .env("AIT_DEBUG_TOTP_SECRET", SECRET)
             .start();
         let link = running.wait_for("the attach link", link);
-        let wire = Wire::to(&link, idle_limit);
+        let wire = Wire::to(&link, faults);
         let link = wire.link(&other(&link));
         let phone = Phone::open(&link);
         Self { running, phone, wire, link, _project: project }
@@ -181,12 +181,36 @@ fn an_old_connection_that_ends_late_takes_nothing_with_it() {
 fn a_way_that_forgets_silent_connections_is_kept_awake() {
     let silent = "it('silent', async () => { console.log('at silent'); await pause(9000); });\n\
         it('busy', () => { const end = Date.now() + 10_000; while (Date.now() < end); });\n";
-    let mut trip = Trip::on(&[silent, NEXT], &["--test-timeout", "20s"], Some(Duration::from_secs(7)));
+    let faults = Faults { idle_limit: Some(Duration::from_secs(7)), ..Faults::default() };
+    let mut trip = Trip::on(&[silent, NEXT], &["--test-timeout", "20s"], faults);
     trip.reach("silent");
     let before = trip.wire.carried();
     let (wire, report) = trip.end_with_wire();
     report.expect(&["passed silent", "passed busy", "passed next file"], &[]);
     assert_eq!(wire.carried(), before, "no connection was lost\n{}", report.outcome.transcript());
+}
+
+#[test]
+fn a_network_without_websockets_costs_nothing() {
+    // Many messages and large ones, a cut among them, a reload, and another file.
+    let talks = "it('talks', async () => {\n\
+        console.log('at talks');\n\
+        for (let i = 0; i < 200; i++) { console.log(`line ${i}`); await pause(10); }\n\
+        console.log('long ' + 'x'.repeat(300_000));\n\
+        }, 30_000);\n";
+    let reloads = "it('reloads', async () => { location.reload(); await pause(60_000); }, 0);\n\
+        it('after', () => {});\n";
+    let faults = Faults { refuses_sockets: true, ..Faults::default() };
+    let mut trip = Trip::on(&[talks, reloads, NEXT], &[], faults);
+    trip.reach("talks");
+    trip.wire.cut();
+    let (wire, report) = trip.end_with_wire();
+    report.expect(&["passed talks", "failed reloads", "passed after", "passed next file"], &["reloaded"]);
+    let lines: Vec<&str> = report.of("console").map(|event| event["text"].as_str().unwrap()).collect();
+    let expected: Vec<String> = (0..200).map(|number| format!("line {number}")).collect();
+    assert_eq!(lines[1..201], expected, "each once, in order");
+    assert_eq!(lines[201].len(), 300_005);
+    assert!(wire.refused() >= 2, "each document asked for a WebSocket first");
 }
 
 /// The page that comes back is often the very document that was left.
@@ -247,7 +271,7 @@ fn a_code_that_ends_during_the_run_ends_nothing() {
     let waits = "it('waits', async () => { console.log('at waits'); await pause(25_000); }, 60_000);\n";
     let reloads =
         "it('reloads', async () => { location.reload(); await pause(60_000); }, 0);\nit('after', () => {});\n";
-    let mut trip = Trip::go(&[waits, reloads], &[], None, |link| {
+    let mut trip = Trip::go(&[waits, reloads], &[], Faults::default(), |link| {
         let (before, _) = link.split_once("at=").unwrap();
         format!("{before}at={}", code.expose())
     });

@@ -27,7 +27,7 @@ impl Lab {
         };
         let (target, view, input) = Target::new(TargetId::new("a").unwrap(), info);
         let shutdown = CancellationToken::new();
-        let task = tokio::spawn(Attendant::new(view, None).run(input, shutdown.clone()));
+        let task = tokio::spawn(Attendant::new(view, None, Arc::default()).run(input, shutdown.clone()));
         Self { target, registry: Registry::default(), shutdown, task }
     }
 
@@ -72,6 +72,10 @@ async fn a_page_without_an_echo_is_frozen_until_it_is_heard_again() {
     lab.becomes(TargetState::Live).await;
     lab.target.doubt().await;
     lab.becomes(TargetState::Frozen).await;
+    lab.echo(leg, true).await;
+    lab.becomes(TargetState::Live).await;
+    lab.target.input().send(Input::Agent(leg, AgentSays::Frozen {})).await.unwrap();
+    assert_eq!(lab.becomes(TargetState::Frozen).await, Duration::ZERO, "it said so itself");
 }
 
 #[tokio::test(start_paused = true)]
@@ -155,4 +159,37 @@ async fn a_page_that_is_replaced_is_told_so() {
     assert!(
         matches!(sent.recv().await, Some(Outgoing::Close(close::REPLACED, words)) if words.contains("another page"))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_may_not_evaluate_is_told_where_its_script_waits() {
+    let mut lab = Lab::new();
+    let (leg, mut sent) = lab.open("d", 64).await;
+    drop(sent.recv().await);
+    let client = crate::cdp::Client::new(lab.target.connect().await);
+    let session = client.root();
+    let within = Duration::from_secs(5);
+    let call = session.call::<Value>("Runtime.evaluate", json!({ "expression": "1 + 1" }), within);
+    let page = async {
+        let Some(Outgoing::Text(command)) = sent.recv().await else { panic!("a command") };
+        let id = serde_json::from_str::<Value>(&command).unwrap()["id"].as_u64().unwrap();
+        // It asks again after it has confirmed the command: its connection broke in between.
+        for _ in 0..2 {
+            lab.target.input().send(Input::Agent(leg, AgentSays::Script { id })).await.unwrap();
+            let Some(Outgoing::Text(told)) = sent.recv().await else { panic!("an answer") };
+            let told: Value = serde_json::from_str(&told).unwrap();
+            assert_eq!((&told["method"], &told["params"]["id"]), (&json!("Relay.script"), &json!(id)));
+            assert_eq!(told["params"]["name"].as_str().unwrap().len(), 32);
+            lab.target.input().send(Input::Agent(leg, AgentSays::Echo { received: 1, visible: true })).await.unwrap();
+        }
+        let reply = json!({ "id": id, "result": {} }).to_string();
+        lab.target.input().send(Input::Page(leg, reply)).await.unwrap();
+        id
+    };
+    let (answered, id) = tokio::join!(call, page);
+    answered.unwrap();
+    // It is answered, so there is nothing to run any more.
+    lab.target.input().send(Input::Agent(leg, AgentSays::Script { id })).await.unwrap();
+    let Some(Outgoing::Text(told)) = sent.recv().await else { panic!("an answer") };
+    assert!(told.contains(r#""name":null"#), "{told}");
 }

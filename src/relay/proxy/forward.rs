@@ -313,7 +313,7 @@ fn needs(names: &[String], nonce: String, tls: bool) -> Needs {
     let (mut scripts, mut sockets) = (Vec::new(), Vec::new());
     for name in names.iter().filter(plain) {
         scripts.push(format!("{page}://{name}/target.js"));
-        sockets.push(format!("{socket}://{name}/target/"));
+        sockets.extend([socket, page].map(|scheme| format!("{scheme}://{name}/target/")));
     }
     Needs { nonce, scripts, sockets, tls }
 }

@@ -8,7 +8,8 @@ pub(super) struct Needs {
     pub(super) nonce: String,
     /// Where its script is, `https://host/target.js`.
     pub(super) scripts: Vec<String>,
-    /// Where its socket leads, `wss://host/target/`.
+    /// Where its socket leads, `wss://host/target/`, and what stands in for it where the network lets none through,
+    /// `https://host/target/`.
     pub(super) sockets: Vec<String>,
     /// The page came over TLS.
     pub(super) tls: bool,

@@ -1,21 +1,24 @@
 // The agent: a small CDP endpoint inside the page that the relay serves as `target.js`.
 //
-//   socket.ts     one connection, redialled        outbox.ts    nothing lost or sent twice
+//   connection.ts one link at a time, redialled (websocket.ts, event-stream.ts)   outbox.ts nothing lost or sent twice
 //   dispatch.ts   commands and replies             runtime.ts   page.ts   the domains
 //   console.ts    exceptions.ts   what the page says by itself
-//   scripts.ts    test scripts under an address of their own
+//   ladder.ts     how code is run: eval, trusted.ts, scripts.ts (elements), verbs.ts (no eval at all)
+//   badge.ts      the sign in a corner
 //   remote.ts     values as CDP describes them     stack.ts     natives.ts
 
 import { version } from '../../package.json';
-import { defineProperty, each, type Fields, random, randomId, win } from '../shared/natives';
+import { defineProperty, each, type Fields, lastIndexOf, random, randomId, slice, win } from '../shared/natives';
+import { createBadge, type Sign } from './badge';
+import { connect, type Host, IN_USE, REJECTED, REPLACED } from './connection';
 import { watchConsole } from './console';
 import { createDispatcher } from './dispatch';
 import { watchExceptions } from './exceptions';
-import { addPage, address, title } from './page';
+import { createLadder } from './ladder';
+import { addPage, address, isVisible, title } from './page';
 import { setOwnScript } from './remote';
 import { addRuntime } from './runtime';
 import { named, watchScripts } from './scripts';
-import { connect, type Host } from './socket';
 
 const MARK = Symbol.for('ait.agent');
 const ID_KEY = 'ait-id';
@@ -40,8 +43,19 @@ function targetId(): string {
 /** `https://relay/at/<code>/target.js?x` to `wss://relay/at/<code>/`. */
 function relayBase(script: string): string | undefined {
   const path = script.replace(/[?#].*$/, '');
-  const end = path.lastIndexOf('target.js');
-  return end < 0 || !/^https?:/.test(path) ? undefined : path.slice(0, end).replace(/^http/, 'ws');
+  const end = lastIndexOf(path, 'target.js');
+  return end < 0 || !/^https?:/.test(path) ? undefined : slice(path, 0, end).replace(/^http/, 'ws');
+}
+
+/** Where the relay serves scripts: `wss://relay/at/<code>/` to `https://relay/`. */
+function scriptsBase(base: string): string {
+  return base.replace(/^ws/, 'http').replace(/\/at\/[^/]*\/$/, '/');
+}
+
+/** What a person is told by the end of a connection: not that another tab or page has taken its place. */
+function signOf(code: number | undefined): Sign {
+  if (code === REJECTED) return 'expired';
+  return code === REPLACED || code === IN_USE ? 'none' : 'disconnected';
 }
 
 /** A frame of the same origin shares the page's id; the page speaks for it. */
@@ -53,7 +67,7 @@ function isInsideAttached(): boolean {
   }
 }
 
-function start(script: string, base: string): void {
+function start(script: string, base: string, nonce: string): void {
   const id = targetId();
   const documentId = randomId();
   const contextId = 1 + ((random() * 0x3fffffff) | 0);
@@ -71,13 +85,14 @@ function start(script: string, base: string): void {
       early[early.length] = send;
     }
   }
-  const runtime = addRuntime(dispatcher, contextId, documentId, () => {
+  const ladder = createLadder((command) => host?.tell('Agent.script', { id: command }));
+  const runtime = addRuntime(dispatcher, contextId, documentId, ladder, () => {
     const missed = early;
     early = undefined;
     if (missed) each(missed, (send) => send());
   });
   addPage(dispatcher, (url, words) => host?.tell('Agent.page', { url, title: words }));
-  watchScripts();
+  watchScripts(scriptsBase(base), nonce);
   watchConsole(dispatcher, contextId, report);
   watchExceptions(dispatcher, contextId, script, report);
 
@@ -87,14 +102,26 @@ function start(script: string, base: string): void {
     title: title(),
     userAgent: win.navigator.userAgent,
     version,
-    visible: win.document.visibilityState === 'visible',
+    visible: isVisible(),
   });
-  host = connect(() => `${base}target/${id}?v=${version}`, hello, dispatcher.receive);
+  const { receive } = dispatcher;
+  const badge = createBadge();
+  host = connect(() => `${base}target/${id}?v=${version}`, {
+    hello,
+    receive,
+    connected() {
+      ladder.onConnected();
+      badge('connected');
+    },
+    lost: (code) => badge(signOf(code)),
+    script: ladder.onScript,
+  });
 }
 
-const script = (document.currentScript as HTMLScriptElement | null)?.src ?? '';
+// A page that allows scripts by nonce hides it from all but the script's own element.
+const { src: script, nonce } = (document.currentScript as HTMLScriptElement | null) ?? { src: '', nonce: '' };
 const base = relayBase(script);
 if (base && !(MARK in win) && !isInsideAttached()) {
   defineProperty(win, MARK, { value: true });
-  start(script, base);
+  start(script, base, nonce ?? '');
 }

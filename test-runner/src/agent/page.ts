@@ -1,6 +1,6 @@
 // The `Page` domain, and what the page is and where it goes.
 
-import { create, type Fields, later, listen, own, record, win } from '../shared/natives';
+import { create, type Fields, getterOf, indexOf, later, listen, own, record, slice, win } from '../shared/natives';
 import type { Dispatcher } from './dispatch';
 import { ProtocolError } from './remote';
 
@@ -13,12 +13,17 @@ const MAX_TEXT = 8_192;
 
 const NONE: Fields = create(null);
 
-export const address = (): string => win.location.href.slice(0, MAX_TEXT);
-export const title = (): string => win.document.title.slice(0, MAX_TEXT);
+const titleOf = getterOf<string>(Document.prototype, 'title');
+const visibilityOf = getterOf<DocumentVisibilityState>(Document.prototype, 'visibilityState');
+
+export const address = (): string => slice(win.location.href, 0, MAX_TEXT);
+export const title = (): string => slice(titleOf(win.document), 0, MAX_TEXT);
+
+export const isVisible = (): boolean => visibilityOf(win.document) === 'visible';
 
 function withoutHash(url: string): string {
-  const at = url.indexOf('#');
-  return at < 0 ? url : url.slice(0, at);
+  const at = indexOf(url, '#');
+  return at < 0 ? url : slice(url, 0, at);
 }
 
 export function addPage(dispatcher: Dispatcher, changed: (url: string, title: string) => void): void {
@@ -35,7 +40,7 @@ export function addPage(dispatcher: Dispatcher, changed: (url: string, title: st
       if (typeof url !== 'string') throw new ProtocolError(-32602, 'Invalid parameters: url must be a string');
       reply(record({ frameId: 'main' }));
       later(() => {
-        const stays = url.indexOf('#') >= 0 && withoutHash(url) === withoutHash(location.href);
+        const stays = indexOf(url, '#') >= 0 && withoutHash(url) === withoutHash(location.href);
         location.assign(url);
         // To the same document with a hash the browser only scrolls.
         if (stays) location.reload();

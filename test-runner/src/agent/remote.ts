@@ -10,9 +10,11 @@ import {
   hasOwn,
   isArray,
   isFiniteNumber,
+  lowerCase,
   NativeError,
   ownKeys,
   record,
+  slice,
   sourceOf,
   tagOf,
   toText,
@@ -154,11 +156,11 @@ function look(object: object): Look {
   const className = classOf(object);
   try {
     if (typeof object === 'function') {
-      return { subtype: undefined, className, description: sourceOf(object).slice(0, MAX_SOURCE) };
+      return { subtype: undefined, className, description: slice(sourceOf(object), 0, MAX_SOURCE) };
     }
     if (isArray(object)) return { subtype: 'array', className, description: `${className}(${object.length})` };
     if (isError(object)) return { subtype: 'error', className, description: describeError(object) };
-    return lookByTag(object, tagOf(object).slice(8, -1), className);
+    return lookByTag(object, slice(tagOf(object), 8, -1), className);
   } catch {
     return { subtype: undefined, className, description: className };
   }
@@ -173,13 +175,13 @@ function lookByTag(object: object, tag: string, className: string): Look {
       return named('regexp', toText(object));
     case 'Map':
     case 'Set':
-      return named(tag.toLowerCase(), `${className}(${(object as Map<unknown, unknown>).size})`);
+      return named(lowerCase(tag), `${className}(${(object as Map<unknown, unknown>).size})`);
     case 'Promise':
     case 'WeakMap':
     case 'WeakSet':
     case 'ArrayBuffer':
     case 'DataView':
-      return named(tag.toLowerCase());
+      return named(lowerCase(tag));
     default:
   }
   if (ArrayBuffer.isView(object)) return named('typedarray', `${className}(${(object as Uint8Array).length})`);
@@ -204,7 +206,7 @@ function describeNode(node: Node): string {
   if (!(node instanceof Element)) return node.nodeName;
   const id = node.id ? `#${node.id}` : '';
   const names = node.getAttribute('class');
-  return node.nodeName.toLowerCase() + id + (names ? `.${names}` : '');
+  return lowerCase(node.nodeName) + id + (names ? `.${names}` : '');
 }
 
 export function isError(value: unknown): value is Error {
@@ -276,7 +278,7 @@ function previewProperty(name: string, found: PropertyDescriptor): Fields {
 }
 
 function shorten(text: string): string {
-  return text.length > PREVIEW_TEXT ? `${text.slice(0, PREVIEW_TEXT)}…` : text;
+  return text.length > PREVIEW_TEXT ? `${slice(text, 0, PREVIEW_TEXT)}…` : text;
 }
 
 /** `Runtime.getProperties` of an object: its own properties, or those of its prototypes too. */
@@ -319,5 +321,5 @@ export function argument(given: unknown): unknown {
   if (!hasOwn(fields, 'unserializableValue')) return hasOwn(fields, 'value') ? fields.value : undefined;
   const text = fields.unserializableValue as string;
   if (text === '-0') return -0;
-  return text.slice(-1) === 'n' ? apply(BigInt, undefined, [text.slice(0, -1)]) : +text;
+  return slice(text, -1) === 'n' ? apply(BigInt, undefined, [slice(text, 0, -1)]) : +text;
 }

@@ -6,29 +6,19 @@ import {
   defineProperty,
   type Fields,
   getPrototypeOf,
-  indirectEval,
   isArray,
+  NativeError,
   NativePromise,
+  NativeTypeError,
   own,
   record,
   settle,
-  toText,
   win,
 } from '../shared/natives';
 import type { Dispatcher, Reply } from './dispatch';
 import { exceptionDetails } from './exceptions';
-import {
-  argument,
-  describe,
-  find,
-  isError,
-  ProtocolError,
-  propertiesOf,
-  release,
-  releaseGroup,
-  type Shape,
-} from './remote';
-import { nameOf, runScript } from './scripts';
+import type { Ladder } from './ladder';
+import { argument, describe, find, ProtocolError, propertiesOf, release, releaseGroup, type Shape } from './remote';
 
 const NONE: Fields = create(null);
 const INVALID_PARAMS = -32602;
@@ -44,6 +34,7 @@ export function addRuntime(
   dispatcher: Dispatcher,
   contextId: number,
   documentId: string,
+  ladder: Ladder,
   onEnable: () => void,
 ): Runtime {
   let enabled = false;
@@ -73,7 +64,8 @@ export function addRuntime(
     try {
       value = code();
     } catch (error) {
-      thrown(explain(error), false);
+      if (error instanceof ProtocolError) throw error;
+      thrown(error, false);
       return;
     }
     if (own(params, 'awaitPromise') !== true || !isThenable(value)) {
@@ -84,7 +76,7 @@ export function addRuntime(
       try {
         reply(record({ result: describe(result, shape) }));
       } catch (error) {
-        thrown(error instanceof ProtocolError ? new Error(error.message) : error, false);
+        thrown(error instanceof ProtocolError ? new NativeError(error.message) : error, false);
       }
     };
     const rejected = (error: unknown) => thrown(error, true);
@@ -109,23 +101,13 @@ export function addRuntime(
       enabled = false;
       reply(NONE);
     },
-    'Runtime.evaluate'(params, reply) {
+    'Runtime.evaluate'(params, reply, command) {
       const source = own(params, 'expression');
       if (typeof source !== 'string')
         throw new ProtocolError(INVALID_PARAMS, 'Invalid parameters: expression must be a string');
-      const evaluate = () => run(params, reply, () => indirectEval(source));
-      const name = nameOf(source);
-      if (name === undefined) {
-        evaluate();
-        return;
-      }
-      const ran = (thrown: { error: unknown } | undefined) =>
-        run(params, reply, () => {
-          if (thrown) throw thrown.error;
-        });
-      runScript(source, name, ran, evaluate);
+      ladder.run(source, command, (code) => run(params, reply, code));
     },
-    'Runtime.callFunctionOn'(params, reply) {
+    'Runtime.callFunctionOn'(params, reply, command) {
       const source = own(params, 'functionDeclaration');
       if (typeof source !== 'string')
         throw new ProtocolError(INVALID_PARAMS, 'Invalid parameters: functionDeclaration must be a string');
@@ -134,12 +116,14 @@ export function addRuntime(
       if (isArray(given)) for (let i = 0; i < given.length; i++) values[i] = argument(given[i]);
       const id = own(params, 'objectId');
       const self = id === undefined ? win : find(id).value;
-      run(params, reply, () => {
-        const called: unknown = indirectEval(`(${source}\n)`);
-        if (typeof called !== 'function')
-          throw new ProtocolError(-32000, 'Given expression does not evaluate to a function');
-        return apply(called, self, values);
-      });
+      ladder.run(`(${source}\n)`, command, (code) =>
+        run(params, reply, () => {
+          const called = code();
+          if (typeof called !== 'function')
+            throw new ProtocolError(-32000, 'Given expression does not evaluate to a function');
+          return apply(called, self, values);
+        }),
+      );
     },
     'Runtime.getProperties'(params, reply) {
       const { value, group } = find(own(params, 'objectId'));
@@ -165,10 +149,10 @@ export function addRuntime(
       const name = bindingName(params);
       const value = (payload: unknown) => {
         // Chrome's rule and words.
-        if (typeof payload !== 'string') throw new TypeError('Invalid arguments: should be exactly one string.');
+        if (typeof payload !== 'string') throw new NativeTypeError('Invalid arguments: should be exactly one string.');
         dispatcher.emit('Runtime.bindingCalled', record({ name, payload, executionContextId: contextId }), true);
       };
-      defineProperty(win, name, { value, configurable: true, writable: true, enumerable: false });
+      defineProperty(win, name, record({ value, configurable: true, writable: true }));
       reply(NONE);
     },
     'Runtime.removeBinding'(params, reply) {
@@ -198,15 +182,4 @@ function isThenable(value: unknown): boolean {
   } catch {
     return false;
   }
-}
-
-/** A page whose policy forbids `eval` refuses every command; say what it means. */
-function explain(error: unknown): unknown {
-  if (error instanceof ProtocolError) throw error;
-  if (!isError(error) || (error.name !== 'EvalError' && !/Trusted ?(Type|Script)/i.test(toText(error.message))))
-    return error;
-  const words =
-    "The page's content security policy forbids eval, so no script can be run in it. Allow 'unsafe-eval' in debug builds";
-  const explained = new EvalError(`${words}. (${error.message})`);
-  return explained;
 }

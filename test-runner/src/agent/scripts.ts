@@ -1,112 +1,183 @@
-// Test scripts under an address of their own.
+// Scripts that an element runs, from an address: what `eval` is not good for, or not allowed.
 //
-// JavaScriptCore does not heed `//# sourceURL` in stacks: frames of evaluated text have neither address nor position. There
-// a test script runs as a script element from a `blob:` address, and whatever the page sends with that address in it (stacks
-// above all) leaves with the script's name in its place.
+// The addresses mean nothing to anybody else. Whatever the page sends with one in it (stacks above all) leaves with the
+// script's name in its place.
 
-import { apply, indirectEval, listen, match, NativeError, own, win } from '../shared/natives';
+import {
+  apply,
+  create,
+  defineProperty,
+  type Fields,
+  getterOf,
+  indexOf,
+  later,
+  listen,
+  match,
+  NativeError,
+  record,
+  setterOf,
+  slice,
+  startsWith,
+  unlisten,
+  win,
+} from '../shared/natives';
+import { trustedAddress } from './trusted';
 
-/** Only what our host sends: its value is of no interest, so that an element may run it, which gives none. */
-const NAME_AT_END = /\n\/\/# sourceURL=(ait-test:\S+)\s*$/;
-const PROBE = 'ait-agent://probe';
+const NAME_AT_END = /\n\/\/# sourceURL=(\S+)\s*$/;
+/** The beginning of a text, where that is an address of a script. */
+const BLOB = /^blob:[^\s"'\\]*?\/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/;
+const SERVED = /^[^\s"'\\]*?\/[\da-f]{32}\.js/;
+/** Longest address of ours: a host name has at most 253 characters. */
+const MAX_ADDRESS = 400;
+/** What stands for the address of a script without a name, as V8 writes it. */
+const NAMELESS = '<anonymous>';
+/** A report of the page's policy comes about when the element's `error` does. */
+const VIOLATION_WITHIN = 100;
 
 const { document } = win;
 const NativeBlob = win.Blob;
 const { createObjectURL, revokeObjectURL } = win.URL;
+const headOf = getterOf<HTMLElement | null>(Document.prototype, 'head');
+const rootOf = getterOf<HTMLElement>(Document.prototype, 'documentElement');
 const createElement = Document.prototype.createElement;
 const appendChild = Node.prototype.appendChild;
 const removeChild = Node.prototype.removeChild;
+const setCrossOrigin = setterOf(HTMLScriptElement.prototype, 'crossOrigin');
+const setNonce = setterOf(HTMLElement.prototype, 'nonce');
+const setSource = setterOf(HTMLScriptElement.prototype, 'src');
 
-/** What the page's policy lets scripts in by, where the agent itself came in by it. */
-const nonce = (document.currentScript as HTMLScriptElement | null)?.nonce;
+/** How a script ended. */
+export type Outcome =
+  /** It ran. */
+  | { ran: true; value: unknown; thrown: { error: unknown } | undefined }
+  /** It did not, and did nothing: the page's policy forbids it, or it could not be fetched. */
+  | { ran: false; forbidden: boolean };
 
-const addresses: string[] = [];
-const names: string[] = [];
-let running: { address: string; thrown?: { error: unknown } } | undefined;
-let heedsNames: boolean | undefined;
-
-/** The name of a test script that has to run by `runScript` for its stacks to be of use. */
-export function nameOf(source: string): string | undefined {
-  const name = match(NAME_AT_END, source.slice(-1000))?.[1];
-  if (!name) return undefined;
-  heedsNames ??= doesEngineHeedNames();
-  return heedsNames ? undefined : name;
+interface Running {
+  address: string;
+  name: string;
+  value: unknown;
+  thrown: { error: unknown } | undefined;
 }
 
-function doesEngineHeedNames(): boolean {
-  try {
-    return `${own(indirectEval(`new Error()\n//# sourceURL=${PROBE}`), 'stack')}`.indexOf(PROBE) >= 0;
-  } catch {
-    // The page's policy forbids eval; the command itself will say so.
-    return true;
-  }
+/** Names by address. The relay's begin with `servedAt`. */
+const names: Record<string, string> = create(null);
+let blobs = false;
+let servedAt = '';
+let nonce = '';
+let running: Running | undefined;
+
+/** The name that a source gives itself. */
+export function nameOf(source: string): string | undefined {
+  return match(NAME_AT_END, slice(source, -1000))?.[1];
 }
 
 /** Has to be called before anybody else listens: what a script throws is the answer to a command, as in Chrome. */
-export function watchScripts(): void {
+export function watchScripts(relay: string, agentNonce: string): void {
+  servedAt = `${relay}bundle/`;
+  nonce = agentNonce;
   listen(
     win,
     'error',
     (event) => {
-      if (!running || (event as ErrorEvent).filename !== running.address) return;
-      running.thrown ??= { error: (event as ErrorEvent).error ?? new NativeError((event as ErrorEvent).message) };
+      const { filename, error, message } = event as ErrorEvent;
+      if (!running || (filename !== running.address && filename !== running.name)) return;
+      running.thrown ??= { error: error ?? new NativeError(message) };
       event.stopImmediatePropagation();
     },
     true,
   );
 }
 
-/** Runs a script once. Exactly one of the two is called; `refused`: the page does not let it run. */
-export function runScript(
-  source: string,
-  name: string,
-  ran: (thrown: { error: unknown } | undefined) => void,
-  refused: () => void,
-): void {
-  let address = '';
-  const parent = document.head ?? document.documentElement;
+/** Runs a script from an address of the page's own, once. It has no value. */
+export function runBlob(source: string, name: string, end: (outcome: Outcome) => void): void {
+  let address: string;
   try {
     // Without a charset it would be read in that of the document.
     address = apply(createObjectURL, win.URL, [
       new NativeBlob([source], { type: 'text/javascript;charset=utf-8' }),
     ]) as string;
+  } catch {
+    end({ ran: false, forbidden: true });
+    return;
+  }
+  blobs = true;
+  insert(address, name, (outcome) => {
+    apply(revokeObjectURL, win.URL, [address]);
+    end(outcome);
+  });
+}
+
+/** Runs the script that the relay serves under `ticket`, once; it hands over its value and what it throws. */
+export function runServed(ticket: string, source: string, end: (outcome: Outcome) => void): void {
+  const hook = `ait_${ticket}`;
+  const value = (result: unknown) => {
+    if (running) running.value = result;
+  };
+  const thrown = (error: unknown) => {
+    if (running) running.thrown = { error };
+  };
+  defineProperty(win, hook, record({ value: { value, thrown }, configurable: true }));
+  insert(`${servedAt}${ticket}.js`, nameOf(source) ?? NAMELESS, (outcome) => {
+    delete (win as unknown as Fields)[hook];
+    end(outcome);
+  });
+}
+
+function insert(address: string, name: string, end: (outcome: Outcome) => void): void {
+  const mine: Running = { address, name, value: undefined, thrown: undefined };
+  let forbidden = false;
+  const onViolation = (event: Event) => {
+    const { blockedURI, disposition } = event as SecurityPolicyViolationEvent;
+    // Some engines tell the whole address, some its origin.
+    const ours = blockedURI === 'blob' || (blockedURI !== '' && startsWith(address, blockedURI));
+    if (disposition === 'enforce' && ours) forbidden = true;
+  };
+  const over = (outcome: () => Outcome) => {
+    running = undefined;
+    unlisten(document, 'securitypolicyviolation', onViolation);
+    end(outcome());
+  };
+  try {
     const element = apply(createElement, document, ['script']) as HTMLScriptElement;
-    const mine = { address } as NonNullable<typeof running>;
-    const end = (then: () => void) => {
-      running = undefined;
-      apply(revokeObjectURL, win.URL, [address]);
-      then();
-    };
-    listen(element, 'load', () => end(() => ran(mine.thrown)));
-    listen(element, 'error', () => end(refused));
-    if (nonce) element.nonce = nonce;
-    element.src = address;
-    addresses[addresses.length] = address;
-    names[names.length] = name;
+    listen(document, 'securitypolicyviolation', onViolation);
+    listen(element, 'load', () => over(() => ({ ran: true, value: mine.value, thrown: mine.thrown })));
+    listen(element, 'error', () => {
+      later(() => over(() => ({ ran: false, forbidden })), VIOLATION_WITHIN);
+    });
+    // So that errors in it are told, and not just that there was one.
+    setCrossOrigin(element, 'anonymous');
+    if (nonce) setNonce(element, nonce);
+    setSource(element, trustedAddress(address));
+    names[address] = name;
     running = mine;
     // It is on its way as soon as it is in the document; tests need not see it there.
+    const parent = headOf(document) ?? rootOf(document);
     apply(appendChild, parent, [element]);
     apply(removeChild, parent, [element]);
   } catch {
-    running = undefined;
-    refused();
+    // Trusted Types are required and no policy may be made, or the document has no element left.
+    over(() => ({ ran: false, forbidden: true }));
   }
 }
 
 /** A message with names in place of addresses. */
 export function named(message: string): string {
-  if (addresses.length === 0 || message.indexOf('blob:') < 0) return message;
   let text = message;
-  for (let i = 0; i < addresses.length; i++) text = replaced(text, addresses[i] as string, names[i] as string);
-  return text;
+  if (blobs) text = replaced(text, 'blob:', BLOB);
+  return servedAt ? replaced(text, servedAt, SERVED) : text;
 }
 
-function replaced(text: string, old: string, fresh: string): string {
+/** Replaces addresses that begin so and, from there, look like `whole`. */
+function replaced(text: string, start: string, whole: RegExp): string {
   let result = '';
-  let start = 0;
-  for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, start)) {
-    result += text.slice(start, at) + fresh;
-    start = at + old.length;
+  let done = 0;
+  for (let at = indexOf(text, start); at >= 0; at = indexOf(text, start, at + 1)) {
+    const address = match(whole, slice(text, at, at + MAX_ADDRESS))?.[0];
+    const name = address === undefined ? undefined : names[address];
+    if (address === undefined || name === undefined) continue;
+    result += slice(text, done, at) + name;
+    done = at + address.length;
   }
-  return start === 0 ? text : result + text.slice(start);
+  return done === 0 ? text : result + slice(text, done);
 }

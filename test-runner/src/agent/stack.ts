@@ -1,6 +1,6 @@
 // Stacks in the grammars of V8 and of JavaScriptCore.
 
-import { each, type Fields, match, record } from '../shared/natives';
+import { each, type Fields, indexOf, lastIndexOf, match, record, slice, startsWith } from '../shared/natives';
 
 /** The name our own script gives itself, so that its frames can be left out. */
 export const OWN_URL = 'ait-agent://';
@@ -17,9 +17,9 @@ export function framesOf(stack: unknown, ownScript: string): Fields[] {
   const v8 = match(/^\s*at /m, stack) !== null;
   let start = 0;
   while (start < stack.length && frames.length < MAX_FRAMES) {
-    let end = stack.indexOf('\n', start);
+    let end = indexOf(stack, '\n', start);
     if (end < 0) end = stack.length;
-    const frame = v8 ? v8Frame(stack.slice(start, end)) : jscFrame(stack.slice(start, end));
+    const frame = v8 ? v8Frame(slice(stack, start, end)) : jscFrame(slice(stack, start, end));
     start = end + 1;
     if (frame && !isOwn(frame.url as string, ownScript)) frames[frames.length] = frame;
   }
@@ -27,7 +27,7 @@ export function framesOf(stack: unknown, ownScript: string): Fields[] {
 }
 
 function isOwn(url: string, ownScript: string): boolean {
-  return url.lastIndexOf(OWN_URL, 0) === 0 || (ownScript !== '' && url === ownScript);
+  return startsWith(url, OWN_URL) || (ownScript !== '' && url === ownScript);
 }
 
 function v8Frame(line: string): Fields | undefined {
@@ -35,8 +35,8 @@ function v8Frame(line: string): Fields | undefined {
   if (!found) return undefined;
   let url = found[2] ?? '';
   // `eval (eval at f (URL:1:2), <anonymous>` : where it stands in the evaluated text is what counts.
-  const comma = url.lastIndexOf(', ');
-  if (url.lastIndexOf('eval at ', 0) === 0 && comma >= 0) url = url.slice(comma + 2);
+  const comma = lastIndexOf(url, ', ');
+  if (startsWith(url, 'eval at ') && comma >= 0) url = slice(url, comma + 2);
   return frame(found[1] ?? '', url === '<anonymous>' ? '' : url, found[3], found[4]);
 }
 

@@ -11,6 +11,9 @@ export const { create, defineProperty, getOwnPropertyDescriptor, getPrototypeOf,
 export const { isArray } = Array;
 export const { isView } = ArrayBuffer;
 export const NativeError = Error;
+export const NativeEvalError = EvalError;
+export const NativeReferenceError = ReferenceError;
+export const NativeTypeError = TypeError;
 export const NativePromise = Promise;
 export const NativeProxy = Proxy;
 export const parse = JSON.parse;
@@ -46,6 +49,13 @@ export const tagOf = (value: unknown): string => apply(objectToString, value, []
 export const sourceOf = (value: object): string => apply(functionToString, value, []);
 export const match = (pattern: RegExp, text: string): RegExpExecArray | null => apply(regexExec, pattern, [text]);
 
+const { slice: textSlice, indexOf: textIndexOf, lastIndexOf: textLastIndexOf, toLowerCase } = String.prototype;
+export const slice = (text: string, start: number, end?: number): string => apply(textSlice, text, [start, end]);
+export const indexOf = (text: string, part: string, from = 0): number => apply(textIndexOf, text, [part, from]);
+export const lastIndexOf = (text: string, part: string): number => apply(textLastIndexOf, text, [part]);
+export const lowerCase = (text: string): string => apply(toLowerCase, text, []);
+export const startsWith = (text: string, start: string): boolean => apply(textLastIndexOf, text, [start, 0]) === 0;
+
 export function listen(target: EventTarget, type: string, handler: (event: Event) => void, capture = false): void {
   apply(addListener, target, [type, handler, capture]);
 }
@@ -58,6 +68,14 @@ export function unlisten(target: EventTarget, type: string, handler: (event: Eve
 export function getterOf<T>(prototype: object | undefined, key: PropertyKey): (object: unknown) => T {
   const get = prototype && getOwnPropertyDescriptor(prototype, key)?.get;
   return (object) => (get ? apply(get, object, []) : undefined) as T;
+}
+
+/** The setter of an accessor property, as a function that takes the object. */
+export function setterOf(prototype: object, key: PropertyKey): (object: object, value: unknown) => void {
+  const set = getOwnPropertyDescriptor(prototype, key)?.set;
+  return (object, value) => {
+    if (set) apply(set, object, [value]);
+  };
 }
 
 /** A built-in collection whose methods nobody can replace. */

@@ -105,9 +105,16 @@ async fn nothing_is_served_without_a_code_and_nothing_unknown_with_one() {
     let (status, text) = get(&relay, &format!("/at/{right}/ait-attach?v=3.1.0"), "").await;
     assert!(status == 204 && text.contains("access-control-allow-origin: *"), "{text}");
     assert_eq!(relay.status().borrow().app_version.as_deref(), Some("3.1.0"));
-    for path in
-        ["", "targets", "proxy?url=http://127.0.0.1/", "client/x", "front_end/chii_app.html", "target/x", "json/list"]
-    {
+    for path in [
+        "",
+        "targets",
+        "proxy?url=http://127.0.0.1/",
+        "client/x",
+        "front_end/chii_app.html",
+        "target/x",
+        "json/list",
+        "bundle/0123456789abcdef0123456789abcdef.js",
+    ] {
         assert_eq!(get(&relay, &format!("/at/{right}/{path}"), "").await.0, 404, "{path}");
         assert_eq!(get(&relay, &format!("/{path}"), "").await.0, 404, "{path}");
     }

@@ -1,5 +1,5 @@
-//! A way from the phone to the relay that fails as networks do: it can be cut, it forgets connections that are silent,
-//! and it can keep the far end of a connection open whose near end is gone.
+//! A way from the phone to the relay that fails as networks do: it can be cut, it forgets connections that are silent, it
+//! lets no WebSocket through, and it can keep the far end of a connection open whose near end is gone.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread::JoinHandle;
@@ -29,25 +29,36 @@ struct Orders {
     blocked: bool,
 }
 
+/// What a way does to every connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    /// A connection that carries nothing for so long is dropped.
+    pub idle_limit: Option<Duration>,
+    /// It is a proxy that knows no WebSockets.
+    pub refuses_sockets: bool,
+}
+
 /// A running way; dropping it cuts it for good.
 #[derive(Debug)]
 pub struct Wire {
     address: SocketAddr,
     orders: watch::Sender<Orders>,
     carried: watch::Receiver<u32>,
+    refused: watch::Receiver<u32>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Wire {
-    /// To the relay of this attach link. `idle_limit`: a connection that carries nothing for so long is dropped.
-    pub fn to(link: &str, idle_limit: Option<Duration>) -> Self {
+    /// To the relay of this attach link.
+    pub fn to(link: &str, faults: Faults) -> Self {
         let relay: SocketAddr = authority(link).parse().expect("the link names an address");
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port on 127.0.0.1");
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let (orders, orders_in) = watch::channel(Orders::default());
         let (carried_in, carried) = watch::channel(0);
+        let (refused_in, refused) = watch::channel(0);
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -55,12 +66,20 @@ impl Wire {
                 let listener = TcpListener::from_std(listener).unwrap();
                 let mut open = JoinSet::new();
                 let accept = async {
-                    while let Ok((phone, _)) = listener.accept().await {
+                    while let Ok((mut phone, _)) = listener.accept().await {
                         if orders_in.borrow().blocked {
                             continue;
                         }
                         carried_in.send_modify(|count| *count += 1);
-                        open.spawn(carry(phone, relay, orders_in.clone(), idle_limit));
+                        let (orders, refused) = (orders_in.clone(), refused_in.clone());
+                        open.spawn(async move {
+                            let first =
+                                if faults.refuses_sockets { without_socket(&mut phone).await } else { Some(vec![]) };
+                            match first {
+                                Some(first) => carry(phone, relay, orders, faults.idle_limit, &first).await,
+                                None => refused.send_modify(|count| *count += 1),
+                            }
+                        });
                     }
                 };
                 tokio::select! {
@@ -69,7 +88,7 @@ impl Wire {
                 }
             });
         });
-        Self { address, orders, carried, stop: Some(stop), thread: Some(thread) }
+        Self { address, orders, carried, refused, stop: Some(stop), thread: Some(thread) }
     }
 
     /// The same link, by this way.
@@ -111,6 +130,11 @@ impl Wire {
         *self.carried.borrow()
     }
 
+    /// How many WebSockets it has refused.
+    pub fn refused(&self) -> u32 {
+        *self.refused.borrow()
+    }
+
     fn order(&self, change: impl FnOnce(&mut Orders)) {
         let before = self.carried();
         self.orders.send_modify(change);
@@ -135,8 +159,31 @@ fn authority(link: &str) -> &str {
     link.split('/').nth(2).expect("a link has an authority")
 }
 
-async fn carry(mut phone: TcpStream, relay: SocketAddr, mut orders: watch::Receiver<Orders>, idle: Option<Duration>) {
+/// Reads the beginning of a connection; none when it asked for a WebSocket, which it was told that it cannot have. A
+/// browser opens a connection of its own for one.
+async fn without_socket(phone: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut first = vec![0; CHUNK];
+    let count = phone.read(&mut first).await.ok()?;
+    first.truncate(count);
+    if !String::from_utf8_lossy(&first).to_ascii_lowercase().contains("\nupgrade: websocket") {
+        return Some(first);
+    }
+    let answer = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    drop(phone.write_all(answer.as_bytes()).await);
+    None
+}
+
+async fn carry(
+    mut phone: TcpStream,
+    relay: SocketAddr,
+    mut orders: watch::Receiver<Orders>,
+    idle: Option<Duration>,
+    first: &[u8],
+) {
     let Ok(mut upstream) = TcpStream::connect(relay).await else { return };
+    if upstream.write_all(first).await.is_err() {
+        return;
+    }
     let began = *orders.borrow_and_update();
     let (mut up, mut down) = (vec![0; CHUNK], vec![0; CHUNK]);
     loop {
