@@ -1,6 +1,6 @@
 // The engine: the one place where anything that was recorded is kept. It knows nothing of pages; interceptors tell it
 // what happened, everyone else asks it. Its methods are bound: they may be taken apart.
-import { max, now, randomId, SafeMap, ticks } from '../shared/natives.ts';
+import { max, now, ownOnly, randomId, SafeMap, ticks } from '../shared/natives.ts';
 import type {
   ConnectionInput,
   ConnectionUpdate,
@@ -71,33 +71,36 @@ class Engine {
     this.outbox = new Outbox(options.forward === true, () => this.note('channel error'));
   }
 
-  recordConnection = (input: ConnectionInput): TransportConnection => {
+  recordConnection = (given: ConnectionInput): TransportConnection => {
+    const input = ownOnly(given);
     const id = input.id ?? `${this.session}-c${++this.connections}`;
     if (this.registry.get(id)) return this.updateConnection(id, input) as TransportConnection;
     const url = this.redactor ? this.redactor.url(input.url) : input.url;
-    const { connection } = this.registry.add({ ...input, url }, id, ticks());
+    const { connection } = this.registry.add(ownOnly({ ...input, url }), id, ticks());
     this.outbox.connection(connection);
     this.subscribers.changed();
     return copyOf(connection);
   };
 
   /** Merges metadata; states only go on. Nothing for an id that is not known, or no more. */
-  updateConnection = (id: string, update: ConnectionUpdate): TransportConnection | undefined => {
+  updateConnection = (id: string, given: ConnectionUpdate): TransportConnection | undefined => {
     const connection = this.registry.get(id)?.connection;
     if (!connection) return undefined;
+    const update = ownOnly(given);
     const { url } = update;
-    const redacted = this.redactor && url !== undefined ? { ...update, url: this.redactor.url(url) } : update;
+    const redacted = this.redactor && url !== undefined ? ownOnly({ ...update, url: this.redactor.url(url) }) : update;
     this.registry.update(connection, redacted, ticks());
     this.outbox.connection(connection);
     this.subscribers.changed();
     return copyOf(connection);
   };
 
-  recordMessage = (input: MessageInput): TransportMessage => {
+  recordMessage = (given: MessageInput): TransportMessage => {
+    const input = ownOnly(given);
     const entry = this.registry.get(input.connectionId);
     const kept = retain(input, this.prefix, this.payloadLimit(), this.redactor);
     const n = ++this.messages;
-    const message: TransportMessage = {
+    const message: TransportMessage = ownOnly({
       id: `${this.session}-m${n}`,
       connectionId: input.connectionId,
       n,
@@ -109,7 +112,7 @@ class Engine {
       payload: kept.payload,
       payloadPreview: previewOf(kept.payload, kept.size),
       metadata: input.metadata ?? {},
-    };
+    });
     if (input.type !== undefined) message.type = input.type;
     if (kept.truncated) message.truncated = true;
     const test = this.currentTest?.();
@@ -126,6 +129,9 @@ class Engine {
   search = (query: SearchQuery): TransportMessage[] => this.store.find(query);
   exportJsonl = (filter: MessageFilter = {}): string => jsonLines(this.store.find(filter));
   exportLog = (filter: MessageFilter = {}): string => logLines(this.store.find(filter));
+
+  /** The number of the last message: `n` of the next one is higher. */
+  recorded = (): number => this.messages;
 
   /** Of everything, or of one connection. */
   getMetrics = (connectionId?: string): TransportMetrics => {

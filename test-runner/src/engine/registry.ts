@@ -1,6 +1,7 @@
 // The connections: what state they are in, what was counted for each, and how many are remembered.
-import { SafeMap } from '../shared/natives.ts';
+import { ownKeys, ownOnly, record, SafeMap } from '../shared/natives.ts';
 import type { ConnectionInput, ConnectionState, ConnectionUpdate, Metadata, TransportConnection } from './events.ts';
+import { sliceText } from './payload.ts';
 import { RingBuffer } from './ring-buffer.ts';
 
 /** Finished connections that are remembered: a page that polls makes thousands. */
@@ -46,7 +47,7 @@ export class Registry {
   dropped = 0;
 
   add(input: ConnectionInput, id: string, time: number): Entry {
-    const connection: TransportConnection = {
+    const connection: TransportConnection = ownOnly({
       id,
       protocol: input.protocol,
       url: input.url,
@@ -54,7 +55,7 @@ export class Registry {
       openedAt: input.openedAt ?? time,
       reconnectCount: input.reconnectCount ?? this.reconnectsOf(input, time),
       metadata: copied(input.metadata),
-    };
+    });
     const entry = { connection, counts: noCounts() };
     this.entries.set(id, entry);
     this.total++;
@@ -151,17 +152,18 @@ export class Registry {
 
 /** Tokens in queries change from one dial to the next; the place stays. */
 function placeOf(url: string): string {
-  for (let i = 0; i < url.length; i++) if (url[i] === '?' || url[i] === '#') return url.slice(0, i);
+  for (let i = 0; i < url.length; i++) if (url[i] === '?' || url[i] === '#') return sliceText(url, 0, i);
   return url;
 }
 
 function copied(metadata: Metadata | undefined): Metadata {
-  return metadata ? { ...metadata } : {};
+  return record(metadata ?? {});
 }
 
 function merge(into: Metadata, from: Metadata | undefined): void {
   if (!from) return;
-  for (const key of Object.keys(from)) into[key] = from[key];
+  const keys = ownKeys(from);
+  for (let i = 0; i < keys.length; i++) into[keys[i] as string] = from[keys[i] as string];
 }
 
 export function copyOf(connection: TransportConnection): TransportConnection {

@@ -1,6 +1,14 @@
 // `pipeTo` and `pipeThrough`: what is piped never reaches the script, so a stream that hands everything on is put in
 // between. It holds one chunk at most, and passes errors and cancellations on in both directions.
-import { apply, construct, getOwnPropertyDescriptor, getPrototypeOf, getterOf, settle } from '../shared/natives.ts';
+import {
+  apply,
+  construct,
+  getOwnPropertyDescriptor,
+  getPrototypeOf,
+  getterOf,
+  record,
+  settle,
+} from '../shared/natives.ts';
 import type { Bodies } from './bodies.ts';
 import type { Branch } from './body.ts';
 import type { Native, Patches } from './patch.ts';
@@ -23,12 +31,14 @@ export function patchPipes(target: Realm, patches: Patches, bodies: Bodies): voi
   /** A stream that shows what passes, fed by the given one. */
   function shown(source: unknown, branch: Branch): ReadableStream {
     const between = construct(Transform, [
-      {
+      record({
         transform(chunk: unknown, controller: TransformStreamDefaultController) {
           bodies.guard(() => branch.chunk(chunk));
           apply(enqueue, controller, [chunk]);
         },
-      },
+      }),
+      record({}),
+      record({}),
     ]);
     const piped: Promise<unknown> = apply(pipeTo, source, [writableOf(between)]);
     settle(

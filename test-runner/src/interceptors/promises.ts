@@ -66,7 +66,7 @@ export class AbortWatch {
     if (!anySignal || typeof signal !== 'object' || signal === null) return undefined;
     try {
       signalAborted(signal);
-      return new AbortWatch(apply(anySignal, NativeSignal, [[signal]]));
+      return new AbortWatch(ABORTS_AT_ONCE ? apply(anySignal, NativeSignal, [[signal]]) : (signal as AbortSignal));
     } catch {
       return undefined;
     }

@@ -4,6 +4,8 @@
 import {
   apply,
   construct,
+  create,
+  type Fields,
   getOwnPropertyDescriptor,
   getPrototypeOf,
   getterOf,
@@ -16,6 +18,7 @@ import { isAborted, isSignal } from './promises.ts';
 import { dataOf, type RequestFacts } from './request.ts';
 
 const NativeRequest = globalThis.Request;
+const objectPrototype = Object.prototype;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
 const FORBIDDEN_METHOD = /^(?:connect|trace|track)$/i;
 const FORBIDDEN_IN_VALUE = /[\0\r\n]|[^\0-\xff]/;
@@ -57,7 +60,7 @@ const isSignalOrNone = (signal: unknown): boolean => signal === undefined || sig
 /** Of a plain object only: reading other forms a second time could be noticed. */
 function hasBadHeader(headers: unknown): boolean {
   if (typeof headers !== 'object' || headers === null || isArray(headers)) return false;
-  if (getPrototypeOf(headers) !== Object.prototype) return false;
+  if (getPrototypeOf(headers) !== objectPrototype) return false;
   const names = ownKeys(headers);
   for (let i = 0; i < names.length; i++) {
     const name = names[i] as string;
@@ -69,7 +72,7 @@ function hasBadHeader(headers: unknown): boolean {
 }
 
 function isAccepted(init: unknown, url: string): boolean {
-  const copy: Record<string, unknown> = {};
+  const copy: Fields = create(null);
   let any = false;
   for (let i = 0; i < ASKED.length; i++) {
     const value = dataOf(init, ASKED[i] as string);

@@ -33,7 +33,8 @@ const requestUsed = getterOf<boolean>(NativeRequest?.prototype, 'bodyUsed');
 const NORMALISED = /^(?:delete|get|head|options|post|put)$/i;
 
 export function factsOf(args: unknown[]): RequestFacts {
-  const [input, init] = [args[0], args[1]];
+  const input = args[0];
+  const init = args[1];
   const request = asRequest(input);
   const given = dataOf(init, 'method');
   const method = typeof given === 'string' ? given : (request?.method ?? 'GET');

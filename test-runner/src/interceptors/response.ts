@@ -1,5 +1,5 @@
 // Response: whatever the app does with one that `fetch` gave it.
-import { apply, construct, getterOf, parse, SafeWeakMap, settle } from '../shared/natives.ts';
+import { apply, construct, getterOf, parse, record, SafeWeakMap, settle } from '../shared/natives.ts';
 import type { Bodies } from './bodies.ts';
 import type { Branch } from './body.ts';
 import type { Native, Patches } from './patch.ts';
@@ -42,13 +42,14 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
   /** The platform's own error for a text that is no JSON: another response is asked, which has to wait for it too. */
   function refusal(notJson: string): Promise<unknown> {
     const stream = construct(target.ReadableStream, [
-      {
+      record({
         start(controller: ReadableStreamDefaultController) {
           // `json` takes one byte order mark away, as `text` did.
           apply(enqueue, controller, [apply(encode, encoder, [`\ufeff${notJson}`])]);
           apply(close, controller, []);
         },
-      },
+      }),
+      record({}),
     ]);
     return apply(json, construct(NativeResponse, [stream]), []);
   }

@@ -1,6 +1,6 @@
 // Text of a body, chunk by chunk: characters that are split over chunks come whole with the later one.
-import { byteLength, partOf } from '../engine/payload.ts';
-import { apply, min } from '../shared/natives.ts';
+import { byteLength, partOf, sliceText } from '../engine/payload.ts';
+import { apply, getterOf, min } from '../shared/natives.ts';
 
 export interface ChunkDecoder {
   /** The text of a chunk, or of its first `limit` bytes. */
@@ -10,11 +10,12 @@ export interface ChunkDecoder {
 }
 
 const { decode } = TextDecoder.prototype;
+const encodingOf = getterOf<string>(TextDecoder.prototype, 'encoding');
 const { set } = Uint8Array.prototype;
 
 export function createChunkDecoder(charset: string): ChunkDecoder {
   const decoder = decoderFor(charset);
-  return decoder.encoding === 'utf-8' ? new Utf8Chunks() : new OtherChunks(decoder);
+  return encodingOf(decoder) === 'utf-8' ? new Utf8Chunks() : new OtherChunks(decoder);
 }
 
 /** A label that nobody knows is treated as none. */
@@ -65,7 +66,7 @@ class Utf8Chunks implements ChunkDecoder {
     const text: string = apply(decode, plain, [bytes]);
     if (this.started || text === '') return text;
     this.started = true;
-    return text[0] === '\ufeff' ? text.slice(1) : text;
+    return text[0] === '\ufeff' ? sliceText(text, 1) : text;
   }
 
   private joined(chunk: Uint8Array): Uint8Array {

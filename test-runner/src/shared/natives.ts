@@ -80,7 +80,13 @@ export function setterOf(prototype: object, key: PropertyKey): (object: object, 
 
 /** A built-in collection whose methods nobody can replace. */
 function safe<T extends abstract new (...args: never[]) => object>(Base: T): T {
-  const Safe = class extends (Base as unknown as new () => object) {};
+  const Safe = class extends (Base as unknown as new () => object) {
+    // One that is not written down hands arguments on by a list, which a WebKit iterates for all to hear.
+    // biome-ignore lint/complexity/noUselessConstructor: see above
+    constructor() {
+      super();
+    }
+  };
   const keys = ownKeys(Base.prototype);
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i] as string;
@@ -145,6 +151,14 @@ export function record(fields: Fields): Fields {
     if (fields[key] !== undefined) plain[key] = fields[key];
   }
   return plain;
+}
+
+const objectPrototype = Object.prototype;
+const NATIVE_MEMBERS = ownKeys(objectPrototype).length;
+
+/** Only the fields of an object of ours, where the app has put something on the prototype of all objects. */
+export function ownOnly<T extends object>(fields: T): T {
+  return ownKeys(objectPrototype).length === NATIVE_MEMBERS ? fields : (record(fields as Fields) as T);
 }
 
 /** JSON of data of our own making: records, lists, texts, numbers, booleans and null. Never calls `toJSON`. */
