@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rolldown_error::{BuildDiagnostic, DiagnosableResolveError, DiagnosticOptions, EventKind, Severity};
 
-use crate::plugin::{SDK_PREFIX, VIRTUAL_PREFIX, VITEST};
+use crate::plugin::{OWN, OWN_PACKAGE, SDK_PREFIX, VIRTUAL_PREFIX, VITEST};
 use crate::specifiers::is_node_builtin;
 
 /// One error or warning.
@@ -118,10 +118,15 @@ impl Sorter<'_> {
 
     fn special_message(&self, diagnostic: &mut BuildDiagnostic) -> Option<String> {
         match diagnostic.kind() {
-            EventKind::MissingExportError if diagnostic.exporter().as_deref() == Some(VITEST) => {
+            EventKind::MissingExportError => {
+                let package = match diagnostic.exporter()?.as_str() {
+                    VITEST => "vitest",
+                    OWN => OWN_PACKAGE,
+                    _ => return None,
+                };
                 let message = diagnostic.to_string();
                 let name = message.split('"').nth(1).unwrap_or_default();
-                Some(format!("'{name}' is not among the names of 'vitest' that a page can import."))
+                Some(format!("'{name}' is not among the names of '{package}' that a page can import."))
             }
             EventKind::UnresolvedImport | EventKind::ResolveError => {
                 let specifier = diagnostic.exporter()?;

@@ -12,6 +12,7 @@
 //! | in the source | in the page |
 //! |---|---|
 //! | `vitest`, in every form of import | the names of [`VITEST_NAMES`], read from `globalThis.__ait.vitest` when the file starts; the default import is that object; any other name is an error with its position |
+//! | `devtools-test` | `transport`: what the recorder of the page knows |
 //! | the SDK packages of [`Options::sdk_packages`] and their sub-paths | `window.__sdk`, read at the moment a name is used; without it the first use fails with a sentence that names the import |
 //! | `*.json`, also `with { type: 'json' }` | the value |
 //! | `./file?raw`, `*.txt` | the text |

@@ -25,6 +25,10 @@ pub(crate) const SDK_PREFIX: &str = "\0ait:sdk:";
 pub(crate) const ENTRY: &str = "\0ait:entry";
 /// The module that stands for `vitest`.
 pub(crate) const VITEST: &str = "\0ait:vitest";
+/// What tests import of this tool.
+pub(crate) const OWN_PACKAGE: &str = "devtools-test";
+/// The module that stands for [`OWN_PACKAGE`].
+pub(crate) const OWN: &str = "\0ait:devtools-test";
 const RAW_QUERY: &str = "?raw";
 const URL_QUERY: &str = "?url";
 
@@ -86,6 +90,7 @@ impl AitPlugin {
         match specifier {
             ENTRY => Some(ENTRY.to_string()),
             "vitest" => Some(VITEST.to_string()),
+            OWN_PACKAGE => Some(OWN.to_string()),
             _ => {
                 let sdk = self.sdk_packages.iter().any(|package| is_of_package(specifier, package));
                 sdk.then(|| format!("{SDK_PREFIX}{specifier}"))
@@ -99,6 +104,9 @@ impl AitPlugin {
             return Some(format!(
                 "'{specifier}' belongs to Vitest's own process and cannot run in a page; import from 'vitest'."
             ));
+        }
+        if is_of_package(specifier, OWN_PACKAGE) {
+            return Some(format!("There is no '{specifier}'; import from '{OWN_PACKAGE}'."));
         }
         if kind != ImportKind::Import {
             return None;
@@ -179,6 +187,7 @@ impl Plugin for AitPlugin {
         let code = match args.id {
             ENTRY => format!("import {};\n", serde_json::to_string(&self.file)?),
             VITEST => vitest_module(),
+            OWN => include_str!("modules/devtools-test.js").to_string(),
             id => match virtual_source(id)? {
                 Some(code) => code,
                 None => return Ok(None),

@@ -6,16 +6,19 @@ import { MAX_SHORT } from './limits.ts';
 import { Recorder } from './recorder.ts';
 import { Runs } from './run.ts';
 import { bounded } from './text.ts';
+import { Transport } from './transport.ts';
 import { api } from './vitest.ts';
 
 function install(): void {
   const doc = randomId();
   const emitter = new Emitter(doc);
-  const runs = new Runs(emitter);
+  const transport = new Transport();
+  const runs = new Runs(emitter, () => transport.begin());
   const recorder = new Recorder(doc, () => runs.currentTest);
   const userAgent = told(() => navigator.userAgent);
   const ait = {
     vitest: api,
+    transport: transport.api,
     info: (): RuntimeInfo => {
       emitter.prove();
       return {

@@ -21,7 +21,11 @@ export class Runs {
   private current: Run | undefined;
   private readonly watch: () => void;
 
-  constructor(private readonly emitter: Emitter) {
+  constructor(
+    private readonly emitter: Emitter,
+    /** Told when a test starts while no other one is running. */
+    private readonly begins: () => void,
+  ) {
     this.watch = watchUncaught(
       (origin, error) => this.uncaught({ type: 'uncaught', origin, error }),
       (message) => emitter.emit({ type: 'notice', ...this.where(), message: bounded(message, MAX_SHORT) }),
@@ -32,7 +36,8 @@ export class Runs {
   /** Starts a file and returns at once. */
   start(request: RunRequest, load: () => Promise<void>): void {
     if (this.current) throw new Error(`run ${this.current.request.run} has not ended yet`);
-    const run = new Run(request, load, this.emitter, this.watch);
+    const run = new Run(request, load, this.emitter, this.watch, this.begins);
+    this.begins();
     this.current = run;
     run.execute().then(() => {
       if (this.current === run) this.current = undefined;
@@ -83,6 +88,7 @@ class Run {
     private readonly load: () => Promise<void>,
     private readonly emitter: Emitter,
     private readonly watch: () => void,
+    private readonly begins: () => void,
   ) {
     this.run = request.run;
   }
@@ -120,6 +126,7 @@ class Run {
   private readonly reporter: Reporter = {
     collected: (tests, only) => this.emit({ type: 'collected', run: this.run, tests, only }),
     testStart: (test, attempt, limit) => {
+      if (!this.running.length) this.begins();
       if (!this.running.includes(test)) this.running.push(test);
       this.nameRunning();
       this.turns.started(test);

@@ -35,6 +35,16 @@ fn vitest_is_read_when_the_file_starts() {
 }
 
 #[test]
+fn what_the_runtime_knows_of_the_traffic_can_be_imported() {
+    let source =
+        "import { transport } from 'devtools-test'; import whole from 'devtools-test'; import { it } from 'vitest';
+        const later = await import('devtools-test');
+        it(transport); it(whole.transport); it(later.transport);";
+    let page = "globalThis.__ait.transport = 'ours'";
+    assert_eq!(crate::project::run(&Project::new(source).good(), page), json!(["ours", "ours", "ours"]));
+}
+
+#[test]
 fn suites_and_hooks_of_helpers_run_whatever_side_effects_says() {
     let project = Project::new("import './suite'; import { x } from './lib'; import { it } from 'vitest'; it(x);")
         .file("package.json", r#"{"sideEffects": false}"#)

@@ -16,6 +16,16 @@ fn unknown_names_of_vitest_are_named() {
 }
 
 #[test]
+fn unknown_names_of_our_own_are_named() {
+    let (place, message) = refusal("import { traffic } from 'devtools-test';\ntraffic();");
+    assert_eq!(place, "src/a.ait.test.ts:1:10");
+    assert_eq!(message, "'traffic' is not among the names of 'devtools-test' that a page can import.");
+    let (place, message) = refusal("import { transport } from 'devtools-test/transport';\ntransport.clear();");
+    assert_eq!(place, "src/a.ait.test.ts:1:27");
+    assert_eq!(message, "There is no 'devtools-test/transport'; import from 'devtools-test'.");
+}
+
+#[test]
 fn sub_paths_of_vitest_are_refused() {
     let (place, message) =
         refusal("import { it } from 'vitest';\nimport { startVitest } from 'vitest/node';\nit(startVitest);");

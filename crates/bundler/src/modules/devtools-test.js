@@ -1,0 +1,2 @@
+export const { transport } = globalThis.__ait;
+export default { transport };
