@@ -84,10 +84,18 @@ export class Site {
         server.close(Number(code), reason);
       } else if (text === 'drop') socket.destroy();
       else if (pathname === '/ws/echo') server.frame(opcode, data);
+      else if (pathname === '/ws/last' && server.received.length === Number(searchParams.get('count'))) {
+        server.frame(opcode, data);
+      }
       this.#happened();
     });
     server.path = request.url;
     this.sockets.push(server);
+    const count = Number(searchParams.get('count'));
+    if (pathname === '/ws/flood') {
+      const text = 'x'.repeat(Number(searchParams.get('size')));
+      for (let i = 0; i < count; i++) server.frame(1, text);
+    }
     for (const text of searchParams.getAll('hello')) server.frame(1, text);
     if (pathname === '/ws/parts') {
       const text = Buffer.from('a😀文');
@@ -152,6 +160,10 @@ const ROUTES = {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(query.get(again ? 'then' : 'send') ?? '');
     if (!query.has('hold') || (!again && query.has('cut'))) response.end();
+  },
+  '/many': ({ response, query }) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`data: ${'x'.repeat(93)}\n\n`.repeat(Number(query.get('count'))));
   },
   '/status': ({ response, query }) => {
     response.writeHead(Number(query.get('code')));

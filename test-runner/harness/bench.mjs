@@ -1,0 +1,167 @@
+// What the recorder costs: each load in a bare page and in a recorded one, taking turns in one run. Time is that of the
+// renderer's main thread, from the kernel; the clock on the wall says little on a shared machine. Least of the rounds.
+// Usage: node harness/bench.mjs [--rounds N]
+import { readdirSync, readFileSync } from 'node:fs';
+import { CaptureLab } from './capture.mjs';
+
+const at = process.argv.indexOf('--rounds');
+const ROUNDS = at < 0 ? 3 : Number(process.argv[at + 1]);
+const MB = 1024 * 1024;
+
+/** What runs in the page: [name, unit, how many units, program]. */
+const LOADS = [
+  ['WebSocket in, 200 B', 'message', 20_000, socketIn(20_000, 200)],
+  ['WebSocket in, 4 KiB', 'message', 8_000, socketIn(8_000, 4096)],
+  ['WebSocket send, 200 B', 'message', 20_000, socketOut(20_000, 200)],
+  ['EventSource, 100 B', 'event', 30_000, events(30_000)],
+  [
+    'fetch, reader loop',
+    'MB',
+    128,
+    body(
+      128,
+      'application/octet-stream',
+      'const q = r.body.getReader(); for (;;) { const { done } = await q.read(); if (done) break; }',
+    ),
+  ],
+  ['fetch, arrayBuffer()', 'MB', 64, body(64, 'application/octet-stream', 'await r.arrayBuffer();')],
+  [
+    'fetch, pipeThrough(TextDecoderStream)',
+    'MB',
+    32,
+    body(32, 'text/plain', 'for await (const c of r.body.pipeThrough(new TextDecoderStream())) void c;'),
+  ],
+  ['fetch, small bodies', 'request', 300, 'for (let i = 0; i < 300; i++) await (await fetch("/")).text();'],
+];
+
+function socketIn(count, size) {
+  return `const s = ws('/ws/flood?count=${count}&size=${size}'); let n = 0;
+    await new Promise((done) => { s.onmessage = () => { if (++n === ${count}) done(); }; }); s.close();`;
+}
+
+function socketOut(count, size) {
+  return `const s = ws('/ws/last?count=${count}'); await event(s, 'open'); const text = 'x'.repeat(${size});
+    const last = event(s, 'message'); for (let i = 0; i < ${count}; i++) s.send(text); await last; s.close();`;
+}
+
+function events(count) {
+  return `const s = new EventSource('/many?count=${count}'); let n = 0;
+    await new Promise((done) => { s.onmessage = () => { if (++n === ${count}) done(); }; }); s.close();`;
+}
+
+function body(mb, type, read) {
+  return `const r = await fetch('/big?bytes=${mb * MB}&type=${encodeURIComponent(type)}'); ${read}`;
+}
+
+/** Nanoseconds that the main threads of all renderers of this Chrome have run. */
+function mainThreads(root) {
+  let total = 0;
+  for (const pid of descendants(root)) {
+    try {
+      if (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=renderer')) continue;
+      total += Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return total;
+}
+
+function residentMb(root) {
+  let most = 0;
+  for (const pid of descendants(root)) {
+    try {
+      if (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=renderer')) continue;
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+      most = Math.max(most, Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return most;
+}
+
+function descendants(root) {
+  const parents = new Map();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  const found = [root];
+  for (const parent of found) for (const [pid, of] of parents) if (of === parent) found.push(pid);
+  return found;
+}
+
+const lab = await CaptureLab.start();
+const root = lab.chrome.child.pid;
+
+async function measured(kind, program) {
+  const page = await lab[kind]();
+  const before = mainThreads(root);
+  const from = performance.now();
+  await page.run(program);
+  const result = { cpu: (mainThreads(root) - before) / 1e3, wall: performance.now() - from };
+  await page.close();
+  return result;
+}
+
+console.log('| load | bare, µs CPU | recorded | | units/s bare | recorded |\n|---|---|---|---|---|---|');
+for (const [name, unit, units, program] of LOADS) {
+  const best = { bare: { cpu: Infinity, wall: Infinity }, recorded: { cpu: Infinity, wall: Infinity } };
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const kind of ['bare', 'recorded']) {
+      const { cpu, wall } = await measured(kind, program);
+      best[kind].cpu = Math.min(best[kind].cpu, cpu / units);
+      best[kind].wall = Math.min(best[kind].wall, wall / units);
+    }
+  }
+  const { bare, recorded } = best;
+  const more = recorded.cpu - bare.cpu;
+  const rates = [bare, recorded].map(({ wall }) => Math.round(1000 / wall)).join(' | ');
+  const change = `${more < 0 ? '' : '+'}${more.toFixed(2)} µs, ${((more / bare.cpu) * 100).toFixed(0)} %`;
+  console.log(`| ${name}, per ${unit} | ${bare.cpu.toFixed(2)} | ${recorded.cpu.toFixed(2)} | ${change} | ${rates} |`);
+}
+
+/** A long body that is read slowly: what it makes the page hold, and the server send. */
+async function slow(kind) {
+  const page = await lab[kind]();
+  const path = `/big?bytes=${500 * MB}&slow=${kind}`;
+  await page.run(
+    `globalThis.reading = (async () => { const q = (await fetch(args[0])).body.getReader();
+       for (;;) { const { done } = await q.read(); if (done) break; await sleep(100); } })();`,
+    path,
+  );
+  const sizes = [];
+  for (let second = 0; second < 8; second++) {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    sizes.push(Math.round(residentMb(root)));
+  }
+  const pulled = Math.round((lab.site.written.get(path) ?? 0) / MB);
+  await page.close();
+  return { sizes, pulled };
+}
+
+console.log('\n| 500 MB, a chunk each 100 ms | MB resident, each second | MB pulled |\n|---|---|---|');
+for (const kind of ['bare', 'recorded']) {
+  const { sizes, pulled } = await slow(kind);
+  console.log(`| ${kind} | ${sizes.join(' ')} | ${pulled} |`);
+}
+
+const page = await lab.recorded();
+const each = await page.ask(`
+  const { id } = rec.engine.recordConnection({ protocol: 'websocket', url: 'ws://x/' });
+  const payload = 'x'.repeat(200); let best = Infinity;
+  for (let round = 0; round < 5; round++) {
+    const from = performance.now();
+    for (let i = 0; i < 100_000; i++) rec.engine.recordMessage({ connectionId: id, direction: 'in', payload });
+    best = Math.min(best, performance.now() - from);
+  }
+  return best / 100;
+`);
+console.log(`\n\`recordMessage\` of 200 B: ${each.toFixed(2)} µs`);
+await lab.stop();
