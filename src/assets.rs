@@ -21,6 +21,22 @@ pub const EVALUATE: &str = include_str!(concat!(env!("OUT_DIR"), "/evaluate.js")
 /// An expression that gives functions by which tools look at a page: `outline`, `snapshot`, `safeArea`, `elementOf`.
 pub const INSPECT: &str = include_str!(concat!(env!("OUT_DIR"), "/inspect.js"));
 
+/// Leads connections of the page to a recording that is played; where it is told comes in the place of the `("")` at its
+/// end.
+pub const REPLAY: &str = include_str!(concat!(env!("OUT_DIR"), "/replay.js"));
+
+/// Where [`REPLAY`] takes the place.
+const NO_PLACE: &str = "(\"\");";
+
+/// The script that leads connections to a replay server, told as `host:port/path`.
+pub fn replay_at(place: &str) -> String {
+    let place = serde_json::to_string(place).unwrap_or_default();
+    match REPLAY.rsplit_once(NO_PLACE) {
+        Some((script, name)) => format!("if (self === self.top) {script}({place});{name}"),
+        None => REPLAY.to_owned(),
+    }
+}
+
 /// Where [`INTERCEPTORS`] take their options.
 const NO_OPTIONS: &str = "({});";
 

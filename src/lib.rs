@@ -18,6 +18,7 @@ pub mod ident;
 pub mod mcp;
 pub mod process;
 pub mod relay;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod secret;

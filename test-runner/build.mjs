@@ -13,7 +13,7 @@ const target = ['es2022', 'safari16'];
 mkdirSync(out, { recursive: true });
 
 /** Bundles that are more than a script that runs. */
-const SPECIAL = { runtime, interceptors, evaluate: functions, inspect: functions };
+const SPECIAL = { runtime, interceptors, replay, evaluate: functions, inspect: functions };
 
 const names = readdirSync(join(root, 'src'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && existsSync(join(root, 'src', entry.name, 'index.ts')))
@@ -59,4 +59,9 @@ async function interceptors() {
 /** An expression that gives the functions a bundle exports, to be put into a longer script. */
 async function functions(name) {
   return `(() => {\n${await bundle(name, { globalName: 'exported' })}\nreturn exported;\n})()`;
+}
+
+/** The place of the replay server goes between the last parentheses. */
+async function replay() {
+  return `((aitReplayPlace) => {\n${await bundle('replay')}\n})("");`;
 }

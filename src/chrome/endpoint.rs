@@ -117,7 +117,7 @@ impl EndpointPages {
 
     fn opening<'a>(&'a self, url: Option<&'a str>, events: &'a Events) -> Opening<'a> {
         let EndpointOptions { first_script, navigate_within, .. } = &self.options;
-        Opening { url, first_script: first_script.as_deref(), within: *navigate_within, events }
+        Opening { url, first_script: first_script.as_deref(), bypass_csp: false, within: *navigate_within, events }
     }
 
     async fn page_of_list(&mut self, endpoint: &Url, events: &Events) -> Result<Page, ChromeError> {

@@ -44,7 +44,7 @@ const REAP_WITHIN: Duration = Duration::from_secs(2);
 const END_WITHIN: Duration = Duration::from_secs(1);
 
 /// What we ask of every browser: no window, no first-run pages, no traffic of its own, no throttling of a page nobody
-/// looks at (O-11).
+/// looks at (O-11), no question that nobody answers (whether a page may connect to this machine).
 const SWITCHES: [&str; 26] = [
     "--headless",
     "--remote-debugging-pipe",
@@ -62,7 +62,7 @@ const SWITCHES: [&str; 26] = [
     "--disable-default-apps",
     "--disable-dev-shm-usage",
     "--disable-extensions",
-    "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider",
+    "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,LocalNetworkAccessChecks",
     "--disable-gpu",
     "--disable-hang-monitor",
     "--disable-ipc-flooding-protection",

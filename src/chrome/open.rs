@@ -31,6 +31,8 @@ pub(super) struct Opening<'a> {
     pub(super) url: Option<&'a str>,
     /// A script to run in each of its documents before their own.
     pub(super) first_script: Option<&'a str>,
+    /// Whether the page may connect to what its content security policy forbids.
+    pub(super) bypass_csp: bool,
     /// How long the page may take until its document is there.
     pub(super) within: Duration,
     /// Where to say that it is waited for.
@@ -56,6 +58,9 @@ pub(super) async fn open_in(session: Session, opening: Opening<'_>) -> Result<Pa
     if let Some(script) = opening.first_script {
         let params = json!({ "source": script });
         session.call::<Value>("Page.addScriptToEvaluateOnNewDocument", params, CALL_WITHIN).await?;
+    }
+    if opening.bypass_csp {
+        session.call::<Value>("Page.setBypassCSP", json!({ "enabled": true }), CALL_WITHIN).await?;
     }
     let ready = async {
         if let Some(url) = opening.url {

@@ -26,6 +26,8 @@ pub struct ChromeOptions {
     pub page_url: Option<String>,
     /// A script to run in each document of a page before the document's own.
     pub first_script: Option<String>,
+    /// Pages may connect to what their content security policy forbids.
+    pub bypass_csp: bool,
     /// How long the page may take until its document is there.
     pub navigate_within: Duration,
 }
@@ -79,7 +81,13 @@ impl ChromePages {
         self.target = Some(created.target_id.clone());
         let url = self.options.page_url.as_deref().or(self.own_page.as_ref().map(OwnPage::url));
         let first_script = self.options.first_script.as_deref();
-        let opening = Opening { url, first_script, within: self.options.navigate_within, events };
+        let opening = Opening {
+            url,
+            first_script,
+            bypass_csp: self.options.bypass_csp,
+            within: self.options.navigate_within,
+            events,
+        };
         open(client, &created.target_id, opening).await
     }
 

@@ -259,6 +259,17 @@ struct CaptureArgs {
         help_heading = "What is recorded of the page's traffic"
     )]
     capture_max_payload: Option<String>,
+    /// Play a recorded timeline (transport.<...>.jsonl of a report folder) to the page in place of its servers
+    #[arg(long, value_name = "FILE", help_heading = "What is recorded of the page's traffic")]
+    replay: Option<String>,
+    /// How many times as fast as it was, or max [default: 1]
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        allow_hyphen_values = true,
+        help_heading = "What is recorded of the page's traffic"
+    )]
+    replay_speed: Option<String>,
 }
 
 /// Durations: `5000` (ms), `500ms`, `60s`, `1m`.

@@ -3,6 +3,7 @@
 
 mod link;
 mod reach;
+mod replay;
 mod webkit;
 
 use std::path::PathBuf;
@@ -16,12 +17,14 @@ use crate::cdp::page::PageSource;
 use crate::chrome::{ChromeOptions, ChromePages, EndpointOptions, EndpointPages};
 use crate::event::TargetKind;
 use crate::relay::{AppAddressError, Choice};
+use crate::replay::ReplayError;
 use crate::secret::{Secret, SecretError, find_secret};
 use crate::settings::{LinkWish, Settings};
 use crate::tunnel::{AddressError, LanError};
 use crate::webkit::WebkitOptions;
 use link::{Link, link};
 use reach::reach;
+use replay::ReplayPages;
 use webkit::WebkitPages;
 
 /// Why no page can be opened, before anything was started.
@@ -39,6 +42,9 @@ pub enum SessionError {
     /// This machine has no such address in the local network.
     #[error(transparent)]
     Lan(#[from] LanError),
+    /// The recording cannot be replayed.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
     /// There is no cloudflared.
     #[error(
         "cloudflared is not there{}. Install it, name it with CLOUDFLARED_BIN, or take --tunnel lan for a phone in the \
@@ -62,6 +68,7 @@ impl SessionError {
         match self {
             Self::NoCloudflared { .. } | Self::NoTrust => true,
             Self::Lan(error) => !matches!(error, LanError::Unknown { .. }),
+            Self::Replay(error) => matches!(error, ReplayError::Listen(_) | ReplayError::NoRandomness),
             Self::Secret(_) | Self::Address(_) | Self::App(_) => false,
         }
     }
@@ -82,7 +89,12 @@ pub struct Pages {
 pub fn pages(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pages, SessionError> {
     let target = &settings.target;
     let page_url = target.page_url.as_ref().map(|url| url.value.clone());
-    let first_script = settings.capture.as_ref().map(assets::recorder_of_pages);
+    let mut first_script = settings.capture.as_ref().map(assets::recorder_of_pages);
+    let replay = settings.replay.as_ref().map(replay::prepare).transpose()?;
+    if let Some(replay) = &replay {
+        // The recorder sees what the page sees, wherever it comes from.
+        first_script = Some(format!("{}\n{}", replay.script, first_script.unwrap_or_default()));
+    }
     let source: Box<dyn PageSource> = match target.kind {
         TargetKind::Device => return device(settings, presenter),
         TargetKind::Webkit => return webkit(settings),
@@ -92,6 +104,7 @@ pub fn pages(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result
             no_sandbox: target.no_sandbox,
             page_url,
             first_script,
+            bypass_csp: replay.is_some(),
             navigate_within: target.navigation_timeout,
         })),
         TargetKind::Endpoint => Box::new(EndpointPages::new(EndpointOptions {
@@ -106,7 +119,10 @@ pub fn pages(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result
         other => Some(flag_of(other).to_owned()),
     };
     let words = |what| format!("{what} is not used with a Chrome, which opens the app by --page-url without our help");
-    Ok(Pages { source, warnings: unused.map(words).into_iter().collect() })
+    let mut warnings: Vec<String> = unused.map(words).into_iter().collect();
+    let Some(replay) = replay else { return Ok(Pages { source, warnings }) };
+    warnings.extend(replay.warnings.iter().cloned());
+    Ok(Pages { source: Box::new(ReplayPages::new(source, replay)), warnings })
 }
 
 fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pages, SessionError> {

@@ -65,6 +65,11 @@ pub struct Given {
     pub attach_timeout: Option<String>,
     /// What is recorded of what the page exchanges.
     pub capture: Option<String>,
+    /// A recorded timeline to play to the page.
+    pub replay: Option<String>,
+    /// How fast: a factor, or max.
+    #[serde(deserialize_with = "text")]
+    pub replay_speed: Option<String>,
     /// Record nothing.
     pub no_capture: Option<bool>,
     /// How much of one payload is recorded.

@@ -7,7 +7,7 @@
 //! - `given`: what one source (the flags, or the file) says, not yet checked.
 //! - `file`: finds and reads `devtools-test.toml`.
 //! - `source`: a value and where it came from.
-//! - `duration`, `capture`, `cell`, `globals`, `pattern`, `reporters`, `look`: one kind of value each, parsed and checked.
+//! - `duration`, `capture`, `cell`, `globals`, `pattern`, `replay`, `reporters`, `look`: one kind of value each, parsed and checked.
 //! - `attach`, `tunnel`: which link leads to the page, and how a phone is to reach the relay.
 //! - `outputs`: that no two outputs go into one file.
 //! - `lookup`: who says something about a setting.
@@ -26,6 +26,7 @@ mod look;
 mod lookup;
 mod outputs;
 mod pattern;
+mod replay;
 mod reporters;
 mod resolve;
 mod resolved;
@@ -37,6 +38,7 @@ pub use dashboard::DashboardSettings;
 pub use error::SettingsError;
 pub use file::{FILE_NAME, FileGiven, nearest_package};
 pub use given::Given;
+pub use replay::ReplaySettings;
 pub use reporters::{ReporterChoice, ReporterKind};
 pub use resolve::{project_root, resolve};
 pub use resolved::{

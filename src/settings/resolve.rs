@@ -17,7 +17,7 @@ use super::lookup::Sources;
 use super::resolved::{Limits, LogSettings, Look, ReportSettings, Selection, Settings, TargetSettings};
 use super::source::{Source, Sourced};
 use super::surroundings::Surroundings;
-use super::{capture, cell, globals, look, outputs, pattern, reporters};
+use super::{capture, cell, globals, look, outputs, pattern, replay, reporters};
 
 /// The files of a run that was given none.
 const DEFAULT_PATTERNS: [&str; 1] = ["**/*.ait.test.{ts,tsx,js,jsx,mts,mjs}"];
@@ -47,6 +47,7 @@ pub fn resolve(flags: Given, file: Option<FileGiven>, around: &Surroundings<'_>)
         cell: from.cell()?,
         globals: from.globals()?,
         capture: capture::capture(&from)?,
+        replay: replay::replay(&from, target.kind)?,
         limits: limits(&from)?,
         allow_hosts: from.allow_hosts()?,
         sdk_packages: from.sdk_packages()?,

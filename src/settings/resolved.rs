@@ -11,6 +11,7 @@ use crate::ident::Cell;
 use crate::wire::CaptureOptions;
 
 use super::dashboard::DashboardSettings;
+use super::replay::ReplaySettings;
 use super::reporters::ReporterChoice;
 use super::source::Sourced;
 use super::tunnel::TunnelSettings;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub globals: Vec<(String, Value)>,
     /// What is recorded of what the page exchanges; `None` for nothing.
     pub capture: Option<CaptureOptions>,
+    /// What is replayed to the page; `None` for nothing.
+    pub replay: Option<ReplaySettings>,
     /// The deadlines.
     pub limits: Limits,
     /// Hosts on which the MCP server may evaluate, beside the usual ones: `example.com`, or `*.example.com` for those

@@ -23,6 +23,7 @@ fn options(program: PathBuf) -> LaunchOptions {
 fn page_options(page_url: Option<String>) -> ChromeOptions {
     let search_path = std::env::var("PATH").ok();
     ChromeOptions {
+        bypass_csp: false,
         browser: None,
         search_path,
         no_sandbox: false,

@@ -16,6 +16,7 @@ mod mcp;
 mod odd_pages;
 mod proxy;
 mod relay;
+mod replay;
 mod same_results;
 mod secret;
 mod signals;

@@ -82,6 +82,8 @@ fn shared(place: PlaceArgs, page: PageArgs, capture: CaptureArgs, limits: LimitA
         capture: capture.capture,
         no_capture: switch(capture.no_capture),
         capture_max_payload: capture.capture_max_payload,
+        replay: capture.replay,
+        replay_speed: capture.replay_speed,
         timeout: limits.timeout,
         test_timeout: limits.test_timeout,
         hook_timeout: limits.hook_timeout,

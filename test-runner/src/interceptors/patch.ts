@@ -5,7 +5,9 @@ import type { Interceptor, Realm } from './types.ts';
 // biome-ignore lint/complexity/noBannedTypes: natives are called through Reflect only
 export type Native = Function;
 export type Handler = (native: Native, self: unknown, args: unknown[]) => unknown;
-export type Constructing = (made: object, args: unknown[]) => void;
+export type Constructing = (made: object, args: unknown[], note?: unknown) => void;
+/** What a native constructor is given instead, and what `Constructing` is to know of that. */
+export type Given = (args: unknown[]) => { args: unknown[]; note: unknown };
 
 /** Our patched methods answer it when it is their `this`; nothing of it can be seen on any object. */
 const KEY: unknown = Symbol.for('devtools-test.capture');
@@ -46,17 +48,18 @@ export class Patches {
   }
 
   /** `made` hears of each object that the native constructor made, before the caller has it. */
-  constructing(target: Realm, key: string, made: Constructing): void {
+  constructing(target: Realm, key: string, made: Constructing, given?: Given): void {
     const before = getOwnPropertyDescriptor(target, key);
     const native = before?.value;
     if (!before || typeof native !== 'function') return;
     const proxy: unknown = new NativeProxy(native, {
       get: (_, name, self) => get(native, name, self === proxy ? native : self),
       construct: (_, args, newTarget) => {
-        const object: object = construct(native, args, newTarget === proxy ? native : newTarget);
+        const instead = this.active && given ? given(args) : undefined;
+        const object: object = construct(native, instead?.args ?? args, newTarget === proxy ? native : newTarget);
         if (this.active) {
           try {
-            made(object, args);
+            made(object, args, instead?.note);
           } catch {
             // What the recorder cannot digest is not the app's concern.
           }

@@ -30,6 +30,7 @@ impl Screen {
     pub(super) async fn open(address: &str) -> Self {
         let (events, _receiver) = Events::channel();
         let options = ChromeOptions {
+            bypass_csp: false,
             browser: None,
             search_path: std::env::var("PATH").ok(),
             no_sandbox: false,
