@@ -1,5 +1,6 @@
 //! One-time codes: RFC 6238 with HMAC-SHA-1, steps of 30 seconds from the Unix epoch, six digits.
 
+use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use totp_rs::{Algorithm, Builder};
@@ -14,6 +15,9 @@ pub const DIGITS: usize = 6;
 pub const STEPS_BACK: u64 = 6;
 /// Steps ahead that are accepted: the clock of whoever made the code may be up to 30 seconds fast.
 pub const STEPS_AHEAD: u64 = 1;
+
+/// Steps back for which a code is known to have ended: an hour, in which a forgotten page or screenshot is shown again.
+const STEPS_KNOWN: u64 = 120;
 
 /// Makes and checks codes.
 #[derive(Clone)]
@@ -41,12 +45,21 @@ impl Totp {
     /// Whether a code counts at this moment: exactly six ASCII digits, of a step in the window. Takes the same time
     /// whichever step matches, and whether one does.
     pub fn accepts(&self, presented: &str, now: UnixSeconds) -> bool {
+        let current = now.0 / STEP_SECONDS;
+        self.is_of(presented, current.saturating_sub(STEPS_BACK)..=current.saturating_add(STEPS_AHEAD))
+    }
+
+    /// Whether a code counted within the last hour and does no longer: whoever shows it has the right secret.
+    pub fn has_expired(&self, presented: &str, now: UnixSeconds) -> bool {
+        let current = now.0 / STEP_SECONDS;
+        self.is_of(presented, current.saturating_sub(STEPS_KNOWN)..=current.saturating_sub(STEPS_BACK + 1))
+    }
+
+    fn is_of(&self, presented: &str, window: RangeInclusive<u64>) -> bool {
         let presented = presented.as_bytes();
         if presented.len() != DIGITS || !presented.iter().all(u8::is_ascii_digit) {
             return false;
         }
-        let current = now.0 / STEP_SECONDS;
-        let window = current.saturating_sub(STEPS_BACK)..=current.saturating_add(STEPS_AHEAD);
         window.fold(false, |matched, step| {
             let code = self.0.generate(step.saturating_mul(STEP_SECONDS)).to_string();
             let difference = code.bytes().zip(presented).fold(0, |sum, (a, b)| sum | (a ^ b));
@@ -107,6 +120,7 @@ mod tests {
         for (steps, accepted) in [(-7, false), (-6, true), (0, true), (1, true), (2, false)] {
             let made = UnixSeconds(now.0.checked_add_signed(steps * 30).unwrap());
             assert_eq!(totp.accepts(totp.code(made).expose(), now), accepted, "{steps} steps away");
+            assert_eq!(totp.has_expired(totp.code(made).expose(), now), steps == -7, "{steps} steps away");
         }
         let end = Totp::end_of(now);
         assert!(totp.accepts(totp.code(now).expose(), UnixSeconds(end.0 - 1)));

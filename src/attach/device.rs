@@ -10,7 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::AttachError;
 use super::follow::{Follow, follow};
 use super::link::LinkKind;
-use super::present::{AttachPresenter, Invitation, SharedPresenter, Visitor, Waiting};
+use super::present::{AttachPresenter, Invitation, SharedPresenter, Visitor};
 use super::reception::{Reach, Reception};
 use super::wait::{Action, Seen, Wait};
 use crate::cdp::page::{Abilities, BoxFuture, Page, PageSource, PageUnavailable};
@@ -130,7 +130,7 @@ impl DevicePages {
         let result = loop {
             let candidate = status.borrow_and_update().target.clone().filter(|t| t.view().state.answers() && wanted(t));
             let seen = seen(&before, &status.borrow(), self.silent);
-            let mut actions = wait.on_seen(seen);
+            let mut actions = wait.on_seen(seen, Instant::now());
             let state = way.borrow_and_update().clone();
             if candidate.is_none() {
                 actions.extend(wait.on_way(state));
@@ -150,12 +150,7 @@ impl DevicePages {
                     Err(NoAnswer::Replaced) => continue,
                 }
             }
-            let now = Instant::now();
-            self.presenter.lock().waiting(&Waiting {
-                elapsed: wait.elapsed(now),
-                left: wait.left(now),
-                seen: wait.summary(),
-            });
+            self.presenter.lock().waiting(&wait.waiting(Instant::now()));
             // Whichever comes first; all of them only mean to look again.
             tokio::select! {
                 Ok(()) = status.changed() => {}
@@ -325,8 +320,10 @@ impl std::fmt::Debug for DevicePages {
 fn seen(before: &RelayStatus, now: &RelayStatus, silent: u32) -> Seen {
     Seen {
         refused: now.refused - before.refused,
+        expired: now.expired - before.expired,
         leftovers: now.leftovers - before.leftovers,
         locked: now.locked - before.locked,
+        locked_until: now.locked_until,
         accepted: now.accepted - before.accepted,
         agents: now.agents_served - before.agents_served,
         silent,

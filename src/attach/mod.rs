@@ -18,6 +18,6 @@ mod wait;
 pub use device::{DeviceOptions, DevicePages};
 pub use error::AttachError;
 pub use link::{LAUNCHER, LinkKind, doubt, link};
-pub use present::{AttachPresenter, Invitation, Visitor, Waiting};
+pub use present::{AttachPresenter, Invitation, Progress, Visitor, Waiting};
 pub use qr::{Qr, QrStyle};
 pub use reception::Reach;

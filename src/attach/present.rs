@@ -26,8 +26,35 @@ pub struct Waiting {
     pub elapsed: Duration,
     /// How long until it is given up; `None`: as long as it takes.
     pub left: Option<Duration>,
-    /// What has been seen so far, for a person.
+    /// What has been seen so far, in sentences.
     pub seen: String,
+    /// How far it has come.
+    pub progress: Progress,
+    /// Calls that were turned away since it began.
+    pub refused: u32,
+    /// Those of them whose code was right once, and too old.
+    pub expired: u32,
+    /// Calls of pages that an earlier run left behind.
+    pub leftovers: u32,
+    /// After too many of them no code is taken for so long.
+    pub locked: Option<Duration>,
+}
+
+/// How far a wait has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// There is no way to the relay yet, or none any more; in words.
+    NoWay(String),
+    /// A code is shown, and nobody who has it has called.
+    Nobody,
+    /// Somebody called with a right code.
+    Accepted,
+    /// The agent was loaded.
+    AgentLoaded,
+    /// Pages called that `--device` does not mean.
+    PassedOver,
+    /// A page connected and answers nothing.
+    Silent,
 }
 
 /// Who follows an invitation.

@@ -8,6 +8,10 @@ use crate::secret::Hidden;
 /// Light modules around the code. The standard asks for four; phones read codes with two, and with two the code of a
 /// usual link fits a terminal of 24 lines.
 const QUIET_ZONE: usize = 2;
+/// Light modules around it in a picture: four, with those it brings.
+const PICTURE_BORDER: usize = 4 - QUIET_ZONE;
+/// Pixels of a module's side in a picture: a code of a usual link is some 350 wide, and a chat window may halve it.
+const PICTURE_SCALE: usize = 8;
 /// Black on white from the colour cube, which themes do not touch, unlike the sixteen named colours.
 const DARK_ON_LIGHT: &str = "\x1b[38;5;16;48;5;231m";
 const RESET: &str = "\x1b[0m";
@@ -66,7 +70,7 @@ impl Qr {
     pub fn misfit(&self, columns: usize, rows: usize) -> Option<String> {
         let (wide, high) = (self.columns(), self.rows());
         (wide > columns || high > rows).then(|| {
-            format!("The QR code needs {wide} columns and {high} lines, and this terminal has {columns} and {rows}. Make it larger or its letters smaller.")
+            format!("The QR code needs {wide} columns and {high} lines, and this terminal has {columns} and {rows}.")
         })
     }
 
@@ -109,6 +113,31 @@ impl Qr {
         path
     }
 
+    /// A picture of it: PNG, black and white.
+    pub fn png(&self) -> Vec<u8> {
+        let modules = self.side + 2 * PICTURE_BORDER;
+        let side = modules * PICTURE_SCALE;
+        let mut pixels = Vec::with_capacity(side * side);
+        for row in 0..modules {
+            let is_dark = |column: usize| match (row.checked_sub(PICTURE_BORDER), column.checked_sub(PICTURE_BORDER)) {
+                (Some(row), Some(column)) => column < self.side && self.is_dark(row, column),
+                _ => false,
+            };
+            let line: Vec<u8> = (0..side).map(|x| if is_dark(x / PICTURE_SCALE) { 0 } else { u8::MAX }).collect();
+            (0..PICTURE_SCALE).for_each(|_| pixels.extend_from_slice(&line));
+        }
+        let mut file = Vec::new();
+        // A code has 177 modules at most, and a vector takes whatever is written.
+        let side = u32::try_from(side).unwrap_or_default();
+        let mut encoder = png::Encoder::new(&mut file, side, side);
+        encoder.set_color(png::ColorType::Grayscale);
+        encoder.set_depth(png::BitDepth::Eight);
+        if let Ok(mut writer) = encoder.write_header() {
+            drop(writer.write_image_data(&pixels));
+        }
+        file
+    }
+
     fn is_dark(&self, row: usize, column: usize) -> bool {
         self.dark.get(row * self.side + column).copied().unwrap_or(false)
     }
@@ -140,6 +169,16 @@ mod tests {
         grids[0].decode().unwrap().1
     }
 
+    /// What a camera would see of a picture.
+    fn read_picture(png: &[u8]) -> String {
+        let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        let (width, height) = (info.width as usize, info.height as usize);
+        let mut image = rqrr::PreparedImage::prepare_from_greyscale(width, height, |x, y| pixels[y * width + x]);
+        image.detect_grids()[0].decode().unwrap().1
+    }
+
     #[test]
     fn what_is_printed_can_be_scanned() {
         for link in [
@@ -153,6 +192,7 @@ mod tests {
             assert!(!plain.contains('\x1b'));
             assert!(plain.lines().all(|line| line.chars().count() == qr.columns()));
             assert_eq!(plain.lines().count(), qr.rows());
+            assert_eq!(read_picture(&qr.png()), link);
             let shown = qr.draw(QrStyle::Terminal);
             assert_eq!(shown.replace(DARK_ON_LIGHT, "").replace(RESET, ""), plain);
             assert!(shown.lines().all(|line| line.starts_with(DARK_ON_LIGHT) && line.ends_with(RESET)));

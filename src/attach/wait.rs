@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::present::Visitor;
+use super::present::{Progress, Visitor, Waiting};
 use crate::event::AttachStage;
 use crate::totp::{Totp, UnixSeconds};
 use crate::tunnel::{PublicAddress, TunnelState};
@@ -16,12 +16,16 @@ const FRESH_FOR: u64 = 60;
 /// What has been seen since the wait began; counts only grow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// Calls with a wrong or expired code.
+    /// Calls that were turned away.
     pub(super) refused: u32,
     /// Calls of pages that an earlier run left behind.
     pub(super) leftovers: u32,
+    /// Those of them whose code was right once, and too old.
+    pub(super) expired: u32,
     /// Times the gate was locked.
     pub(super) locked: u32,
+    /// Until when it is, or was last.
+    pub(super) locked_until: Option<Instant>,
     /// Calls with a right one.
     pub(super) accepted: u32,
     /// Times the agent was loaded.
@@ -83,15 +87,20 @@ impl Wait {
     }
 
     /// Something was seen.
-    pub(super) fn on_seen(&mut self, seen: Seen) -> Vec<Action> {
+    pub(super) fn on_seen(&mut self, seen: Seen, now: Instant) -> Vec<Action> {
         let before = std::mem::replace(&mut self.seen, seen);
         let seen = &self.seen;
         let mut actions = Vec::new();
         if seen.locked > before.locked {
             let words = "Too many wrong codes: the gate takes no code for a minute.";
             actions.push(Action::Tell(AttachStage::Refused, words.to_owned()));
-        } else if seen.refused > before.refused {
-            let words = "Somebody called with a wrong or expired code. Scan the code that is shown now.";
+        } else if seen.refused > before.refused && seen.locked_until.is_none_or(|until| now >= until) {
+            let words = if seen.expired > before.expired {
+                "Somebody called with a code that has expired. Scan the code that is shown now."
+            } else {
+                "Somebody called with a wrong code. Scan the code that is shown now; an app that makes codes of its own \
+                 must be built with the same secret."
+            };
             actions.push(Action::Tell(AttachStage::Refused, words.to_owned()));
         } else if seen.leftovers > before.leftovers {
             let words = "A page of an earlier run called and was turned away. Scan the code that is shown now.";
@@ -151,7 +160,7 @@ impl Wait {
     }
 
     /// Time since it began.
-    pub(super) fn elapsed(&self, now: Instant) -> Duration {
+    fn elapsed(&self, now: Instant) -> Duration {
         now.duration_since(self.began)
     }
 
@@ -160,8 +169,35 @@ impl Wait {
         self.limit.map(|limit| limit.saturating_sub(self.elapsed(now)))
     }
 
+    /// How it is going.
+    pub(super) fn waiting(&self, now: Instant) -> Waiting {
+        let Seen { silent, agents, accepted, refused, expired, leftovers, locked_until, .. } = self.seen;
+        let progress = match &self.way {
+            None => Progress::NoWay(String::new()),
+            Some(TunnelState::Starting(words) | TunnelState::Down(words) | TunnelState::Failed(words)) => {
+                Progress::NoWay(words.clone())
+            }
+            Some(TunnelState::Up(_)) if silent > 0 => Progress::Silent,
+            Some(TunnelState::Up(_)) if !self.seen.passed_over.is_empty() => Progress::PassedOver,
+            Some(TunnelState::Up(_)) if agents > 0 => Progress::AgentLoaded,
+            Some(TunnelState::Up(_)) if accepted > 0 => Progress::Accepted,
+            Some(TunnelState::Up(_)) => Progress::Nobody,
+        };
+        let locked = locked_until.map(|until| until.saturating_duration_since(now)).filter(|left| !left.is_zero());
+        Waiting {
+            elapsed: self.elapsed(now),
+            left: self.left(now),
+            seen: self.summary(),
+            progress,
+            refused,
+            expired,
+            leftovers,
+            locked,
+        }
+    }
+
     /// What has been seen, in one or two sentences.
-    pub(super) fn summary(&self) -> String {
+    fn summary(&self) -> String {
         let seen = &self.seen;
         if let Some(TunnelState::Starting(words) | TunnelState::Down(words)) = &self.way {
             return words.clone();
@@ -187,8 +223,13 @@ impl Wait {
         }
         if seen.accepted == 0 {
             return format!(
-                "{}, each with a wrong or expired code. Scan the code that is shown, and check that the app was built with the same secret.",
-                times(seen.refused, "There was one call", "There were {} calls")
+                "{} refused, {}. Scan the code that is shown.",
+                times(seen.refused, "One call was", "{} calls were"),
+                if seen.expired == seen.refused {
+                    "with an expired code"
+                } else {
+                    "with a wrong code: an app that makes codes of its own must be built with the same secret"
+                }
             );
         }
         if seen.agents == 0 {
@@ -208,121 +249,4 @@ fn times(count: u32, one: &str, many: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    const WALL: u64 = 1_700_000_010;
-
-    fn address(name: &str) -> PublicAddress {
-        PublicAddress::new(&format!("https://{name}.test")).unwrap()
-    }
-
-    fn shows(name: &str, renewed: bool) -> Action {
-        Action::Show { address: address(name), renewed }
-    }
-
-    #[test]
-    fn a_code_is_replaced_before_it_ends() {
-        let start = Instant::now();
-        let mut wait = Wait::new(start, None, Visitor::Person);
-        assert_eq!(wait.on_time(start, UnixSeconds(WALL)), [], "there is no way to the relay yet");
-        wait.on_way(TunnelState::Up(address("a")));
-        let at = |wait: &mut Wait, s: u64| wait.on_time(start + Duration::from_secs(s), UnixSeconds(WALL + s));
-        assert_eq!(at(&mut wait, 0), [shows("a", false)]);
-        let end = Totp::end_of(UnixSeconds(WALL)).0 - WALL;
-        assert_eq!(at(&mut wait, end - FRESH_FOR - 1), []);
-        assert_eq!(at(&mut wait, end - FRESH_FOR), [shows("a", true)]);
-        assert_eq!(at(&mut wait, end), []);
-        assert_eq!(at(&mut wait, 24 * 3600), [shows("a", true)], "without a limit it waits on");
-    }
-
-    #[test]
-    fn a_wait_that_runs_out_says_what_was_seen() {
-        let start = Instant::now();
-        let limit = Duration::from_secs(10);
-        let give_up = |seen: &[Seen]| {
-            let mut wait = Wait::new(start, Some(limit), Visitor::Person);
-            wait.on_way(TunnelState::Up(address("a")));
-            for one in seen {
-                wait.on_seen(one.clone());
-            }
-            assert!(!matches!(
-                wait.on_time(start + limit - Duration::from_millis(1), UnixSeconds(WALL)).as_slice(),
-                [Action::GiveUp(_)]
-            ));
-            match wait.on_time(start + limit, UnixSeconds(WALL)).remove(0) {
-                Action::GiveUp(words) => {
-                    words.strip_prefix("No page attached in time (--attach-timeout). ").unwrap().to_owned()
-                }
-                other => unreachable!("{other:?}"),
-            }
-        };
-        assert!(give_up(&[]).starts_with("Nobody called"));
-        assert!(give_up(&[Seen { refused: 3, ..Seen::default() }]).contains("3 calls"));
-        assert!(give_up(&[Seen { refused: 1, ..Seen::default() }]).contains("one call"));
-        assert!(give_up(&[Seen { accepted: 1, ..Seen::default() }]).contains("did not load the agent"));
-        assert!(give_up(&[Seen { accepted: 2, agents: 1, ..Seen::default() }]).contains("did not connect"));
-        let page = Some("iPhone, Safari 18.5".to_owned());
-        let silent = give_up(&[Seen { accepted: 2, agents: 1, silent: 1, page, ..Seen::default() }]);
-        assert!(silent.starts_with("A page (iPhone, Safari 18.5) connected but did not answer"), "{silent}");
-        let passed_over = vec!["iPhone, 'a'".to_owned(), "iPhone, 'b'".to_owned()];
-        let none = give_up(&[Seen { accepted: 2, agents: 1, passed_over, ..Seen::default() }]);
-        assert!(none.contains("fits none of them: iPhone, 'a'; iPhone, 'b'. Give a part"), "{none}");
-    }
-
-    #[test]
-    fn a_code_goes_with_the_way_it_leads() {
-        let start = Instant::now();
-        let mut wait = Wait::new(start, Some(Duration::from_secs(60)), Visitor::Person);
-        let mut on = |way: TunnelState| {
-            let mut actions = wait.on_way(way);
-            actions.extend(wait.on_time(start, UnixSeconds(WALL)));
-            actions
-        };
-        let starting = TunnelState::Starting("starting".into());
-        assert_eq!(on(starting.clone()), [Action::Tell(AttachStage::Starting, "starting".into())]);
-        assert_eq!(on(starting), [], "told once");
-        assert_eq!(on(TunnelState::Up(address("a"))), [shows("a", false)]);
-        assert_eq!(on(TunnelState::Up(address("a"))), []);
-        assert_eq!(on(TunnelState::Down("down".into())), [Action::Withdraw("down".into())]);
-        let again = TunnelState::Starting("again".into());
-        assert_eq!(on(again), [Action::Tell(AttachStage::Starting, "again".into())], "nothing is left to take back");
-        assert_eq!(on(TunnelState::Up(address("b"))), [shows("b", true)]);
-        assert_eq!(on(TunnelState::Up(address("c"))), [shows("c", true)]);
-        assert_eq!(on(TunnelState::Failed("why".into())), [Action::GiveUp("why".into())]);
-    }
-
-    #[test]
-    fn a_wait_that_runs_out_before_there_is_a_way_says_so() {
-        let start = Instant::now();
-        let limit = Duration::from_secs(10);
-        let mut wait = Wait::new(start, Some(limit), Visitor::Person);
-        wait.on_way(TunnelState::Starting("Waiting until its name is known.".into()));
-        let given_up = wait.on_time(start + limit, UnixSeconds(WALL));
-        assert!(matches!(&given_up[..], [Action::GiveUp(words)] if words.ends_with("its name is known.")));
-    }
-
-    #[test]
-    fn each_stage_is_told_once_and_each_refusal() {
-        let mut wait = Wait::new(Instant::now(), None, Visitor::Person);
-        let stages = |actions: Vec<Action>| -> Vec<AttachStage> {
-            actions
-                .into_iter()
-                .filter_map(|a| if let Action::Tell(stage, _) = a { Some(stage) } else { None })
-                .collect()
-        };
-        let mut seen = Seen { refused: 1, ..Seen::default() };
-        assert_eq!(stages(wait.on_seen(seen.clone())), [AttachStage::Refused]);
-        seen.leftovers = 1;
-        assert_eq!(stages(wait.on_seen(seen.clone())), [AttachStage::Refused]);
-        seen.refused = 2;
-        seen.accepted = 1;
-        assert_eq!(stages(wait.on_seen(seen.clone())), [AttachStage::Refused, AttachStage::Accepted]);
-        seen.accepted = 3;
-        seen.agents = 1;
-        assert_eq!(stages(wait.on_seen(seen.clone())), [AttachStage::AgentLoaded]);
-        assert_eq!(wait.on_seen(seen), []);
-    }
-}
+mod tests;

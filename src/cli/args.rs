@@ -219,6 +219,9 @@ struct PlaceArgs {
     /// Show the QR code also where stdout is no terminal
     #[arg(long, help_heading = "How a device attaches")]
     qr_stdout: bool,
+    /// Write the QR code to this .png, too, for as long as it is accepted
+    #[arg(long, value_name = "PATH", help_heading = "How a device attaches")]
+    qr_file: Option<String>,
 }
 
 #[derive(Debug, Args)]

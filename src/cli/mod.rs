@@ -3,6 +3,7 @@
 //! - `args`: what may be typed (clap's types, used nowhere else).
 //! - `output`: where text goes: data to stdout, everything else to stderr.
 //! - `present`: shows the code by which a device attaches.
+//! - `qr_file`: the same as a picture in a file.
 //! - `follow`: the dashboard of a run, and the keys that a person may press meanwhile.
 //! - `keys`: single keys from a terminal.
 //! - `signals`: Ctrl-C and its kin.
@@ -20,6 +21,7 @@ mod log;
 mod mcp;
 mod output;
 mod present;
+mod qr_file;
 mod run;
 mod secret;
 mod signals;

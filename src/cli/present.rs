@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::attach::{AttachPresenter, Invitation, QrStyle, Waiting};
+use crate::attach::{AttachPresenter, Invitation, Progress, QrStyle, Waiting};
 use crate::dashboard::Invitations;
 use crate::report::{Terminal, line};
+
+use super::qr_file::QrFile;
 
 /// How often a wait is told where no line can move.
 const TELL_EVERY: Duration = Duration::from_secs(30);
@@ -21,6 +23,8 @@ pub(super) struct PresentOptions {
     pub(super) is_terminal: bool,
     /// Whether a dashboard shows it too.
     pub(super) dashboard: bool,
+    /// Whether it is in a file, too.
+    pub(super) file: bool,
     /// Columns and lines of the terminal, where they are known.
     pub(super) size: Option<(usize, usize)>,
 }
@@ -48,8 +52,13 @@ impl Presenter {
         self.output.print(&self.text(&Invitation { valid_for, ..invitation.clone() }));
     }
 
+    /// How long what is shown is still accepted.
+    fn valid_for(&self) -> Option<Duration> {
+        self.shown.as_ref().map(|(invitation, since)| invitation.valid_for.saturating_sub(since.elapsed()))
+    }
+
     fn text(&self, invitation: &Invitation) -> String {
-        let PresentOptions { show_url, force_qr, is_terminal, dashboard, size } = self.options;
+        let PresentOptions { show_url, force_qr, is_terminal, dashboard, file, size } = self.options;
         let mut text = String::new();
         if is_terminal || force_qr {
             let misfit = size.and_then(|(columns, lines)| invitation.qr.misfit(columns, lines));
@@ -57,18 +66,22 @@ impl Presenter {
             let wraps = size.is_some_and(|(columns, _)| invitation.qr.columns() > columns);
             if !wraps {
                 let style = if is_terminal { QrStyle::Terminal } else { QrStyle::Plain };
-                text.push_str(&format!("\n{}\n", invitation.qr.draw(style)));
+                text.push_str(&format!("\n{}", invitation.qr.draw(style)));
             }
-            let elsewhere = if dashboard { " The dashboard shows it, too." } else { "" };
+            let elsewhere = match (dashboard, file) {
+                (true, _) => " Scan it on the dashboard (key o), or make the terminal larger and press c.",
+                (false, true) => " Scan it from the file, or make the terminal larger and press c.",
+                (false, false) => " Make it larger and press c, or have it written to a file with --qr-file code.png.",
+            };
             text.extend(misfit.map(|misfit| format!("{misfit}{elsewhere}\n")));
-            let minutes = invitation.valid_for.as_secs().div_ceil(60);
             let what = if invitation.renewed { "A fresh code: scan" } else { "Scan" };
-            text.push_str(&format!("{what} it with the phone; it is accepted for {minutes} min.\n"));
-        } else if !show_url && !invitation.renewed {
+            let time = clock(invitation.valid_for);
+            text.push_str(&format!("{what} it with the phone; it is accepted for {time}.\n"));
+        } else if !show_url && !file && !invitation.renewed {
             let place = if dashboard { "shown on the dashboard only" } else { "not shown" };
             text.push_str(&format!(
-                "The QR code is {place} because stdout is no terminal: --qr-stdout shows it in any case, --show-url \
-                 shows the link.\n",
+                "The QR code is {place} because stdout is no terminal: --qr-stdout shows it in any case, --qr-file \
+                 writes it as a picture, --show-url shows the link.\n",
             ));
         }
         if show_url {
@@ -91,12 +104,11 @@ impl AttachPresenter for Presenter {
     }
 
     fn waiting(&mut self, waiting: &Waiting) {
-        let text = sentence(waiting);
         if self.output.has_progress() {
-            self.output.set_progress(text);
+            self.output.set_progress(progress(waiting, self.valid_for()));
         } else if waiting.elapsed >= self.told + TELL_EVERY {
             self.told = waiting.elapsed;
-            self.output.print(&format!("{text}\n"));
+            self.output.print(&format!("{}\n", sentence(waiting, self.valid_for())));
         }
     }
 
@@ -121,10 +133,11 @@ impl SharedPresenter {
     }
 }
 
-/// Shows invitations on the terminal and on the dashboard.
+/// Shows invitations on the terminal, on the dashboard and in a file.
 pub(super) struct Everywhere {
     pub(super) terminal: SharedPresenter,
     pub(super) dashboard: Option<Invitations>,
+    pub(super) file: Option<QrFile>,
 }
 
 impl Everywhere {
@@ -134,6 +147,9 @@ impl Everywhere {
             act(dashboard);
         }
         act(&mut *self.terminal.lock());
+        if let Some(file) = &mut self.file {
+            act(file);
+        }
     }
 }
 
@@ -155,11 +171,55 @@ impl AttachPresenter for Everywhere {
     }
 }
 
-/// `Waiting for a page, 90 s (30 s left): nobody has called yet`.
-fn sentence(waiting: &Waiting) -> String {
-    let left = waiting.left.map(|left| format!(" ({} s left)", left.as_secs())).unwrap_or_default();
-    let seen = if waiting.seen.is_empty() { String::new() } else { format!(": {}", line(&waiting.seen)) };
-    format!("Waiting for a page, {} s{left}{seen}", waiting.elapsed.as_secs())
+/// `Waiting for a page, 1:30 (0:30 left): code shown, accepted for 2:05; nobody has called yet`.
+fn sentence(waiting: &Waiting, valid_for: Option<Duration>) -> String {
+    let left = waiting.left.map(|left| format!(" ({} left)", clock(left))).unwrap_or_default();
+    format!("Waiting for a page, {}{left}: {}", clock(waiting.elapsed), stage(waiting, valid_for))
+}
+
+/// The same for a line that moves and shows the time itself; what matters most comes first, since narrow terminals cut
+/// its end: `Code shown, accepted for 2:05; nobody has called yet (gives up in 0:30)`.
+fn progress(waiting: &Waiting, valid_for: Option<Duration>) -> String {
+    let stage = stage(waiting, valid_for);
+    let (first, rest) = stage.split_at(stage.chars().next().map_or(0, char::len_utf8));
+    let left = waiting.left.map(|left| format!(" (gives up in {})", clock(left))).unwrap_or_default();
+    format!("{}{rest}{left}", first.to_uppercase())
+}
+
+/// How far a wait has come.
+fn stage(waiting: &Waiting, valid_for: Option<Duration>) -> String {
+    if let Some(locked) = waiting.locked {
+        return format!("no code is taken for another {}: too many were wrong", clock(locked));
+    }
+    match &waiting.progress {
+        Progress::NoWay(words) if words.is_empty() => "starting the relay".into(),
+        Progress::NoWay(words) => line(words).trim_end_matches('.').to_owned(),
+        Progress::Nobody => {
+            let time = valid_for.map(|time| format!(", accepted for {}", clock(time))).unwrap_or_default();
+            format!("code shown{time}; {}", callers(waiting))
+        }
+        Progress::Accepted => "code accepted; the app has not loaded the agent yet".into(),
+        Progress::AgentLoaded => "agent loaded; its page has not connected yet".into(),
+        Progress::PassedOver => "pages called, but none that --device means".into(),
+        Progress::Silent => "a page connected but answers nothing: keep it in the foreground".into(),
+    }
+}
+
+fn callers(waiting: &Waiting) -> String {
+    let calls = match waiting.refused {
+        0 if waiting.leftovers > 0 => return "a page of an earlier run called and was refused".into(),
+        0 => return "nobody has called yet".into(),
+        1 => "1 call was".into(),
+        more => format!("{more} calls were"),
+    };
+    let code = if waiting.expired == waiting.refused { "expired" } else { "wrong" };
+    format!("{calls} refused ({code} code)")
+}
+
+/// `2:05`
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 #[cfg(test)]
@@ -203,7 +263,10 @@ mod tests {
         let piped = shown(PresentOptions::default(), show);
         assert!(piped.contains("--show-url") && !piped.contains("127.0.0.1"), "{piped}");
         let terminal = shown(PresentOptions { is_terminal: true, ..PresentOptions::default() }, show);
-        assert!(terminal.contains('█') && terminal.contains("3 min") && !terminal.contains("127.0.0.1"), "{terminal}");
+        assert!(
+            terminal.contains('█') && terminal.contains("accepted for 2:5") && !terminal.contains("127.0.0.1"),
+            "{terminal}"
+        );
         let asked = shown(PresentOptions { show_url: true, ..PresentOptions::default() }, show);
         assert_eq!(asked, format!("Attach link: {LINK}\n"));
     }
@@ -242,16 +305,46 @@ mod tests {
         assert_eq!(text, "Do not scan the code above any more. The tunnel is down.\n");
     }
 
+    fn waiting(progress: Progress) -> Waiting {
+        Waiting {
+            elapsed: Duration::ZERO,
+            left: None,
+            seen: String::new(),
+            progress,
+            refused: 0,
+            expired: 0,
+            leftovers: 0,
+            locked: None,
+        }
+    }
+
     #[test]
     fn a_wait_is_counted() {
         let text = shown(PresentOptions::default(), |presenter, _| {
             for seconds in 0..=65 {
                 let (elapsed, left) = (Duration::from_secs(seconds), Some(Duration::from_secs(120 - seconds)));
-                presenter.waiting(&Waiting { elapsed, left, seen: "nobody has called yet".into() });
+                presenter.waiting(&Waiting { elapsed, left, ..waiting(Progress::Nobody) });
             }
         });
-        let lines = ["30 s (90 s left)", "60 s (60 s left)"];
-        let lines = lines.map(|time| format!("Waiting for a page, {time}: nobody has called yet\n"));
+        let lines = ["0:30 (1:30 left)", "1:00 (1:00 left)"];
+        let lines = lines.map(|time| format!("Waiting for a page, {time}: code shown; nobody has called yet\n"));
         assert_eq!(text, lines.concat());
+    }
+
+    #[test]
+    fn every_step_of_a_wait_has_its_words() {
+        let of = |waiting: &Waiting| progress(waiting, Some(Duration::from_secs(65)));
+        assert_eq!(of(&waiting(Progress::NoWay("The tunnel is down.".into()))), "The tunnel is down");
+        let nobody = waiting(Progress::Nobody);
+        assert_eq!(of(&nobody), "Code shown, accepted for 1:05; nobody has called yet");
+        let refused = |refused, expired| Waiting { refused, expired, ..nobody.clone() };
+        assert_eq!(of(&refused(1, 1)), "Code shown, accepted for 1:05; 1 call was refused (expired code)");
+        assert_eq!(of(&refused(3, 1)), "Code shown, accepted for 1:05; 3 calls were refused (wrong code)");
+        let locked = Waiting { locked: Some(Duration::from_secs(43)), ..refused(10, 0) };
+        assert_eq!(of(&locked), "No code is taken for another 0:43: too many were wrong");
+        let left = Waiting { left: Some(Duration::from_secs(30)), ..waiting(Progress::Accepted) };
+        assert_eq!(of(&left), "Code accepted; the app has not loaded the agent yet (gives up in 0:30)");
+        assert!(of(&waiting(Progress::AgentLoaded)).starts_with("Agent loaded"));
+        assert!(of(&waiting(Progress::Silent)).starts_with("A page connected"));
     }
 }

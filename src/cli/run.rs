@@ -19,6 +19,7 @@ use super::follow::Follow;
 use super::log::{self, LogError};
 use super::output::{error, stderr};
 use super::present::{Everywhere, PresentOptions, Presenter, SharedPresenter};
+use super::qr_file::{QrFile, QrFileError};
 use super::signals::Signals;
 
 /// How long a run may take to end after it was asked to; with the reports it makes the three seconds that were promised.
@@ -41,6 +42,8 @@ enum StartError {
     Log(#[from] LogError),
     #[error(transparent)]
     Dashboard(#[from] DashboardError),
+    #[error(transparent)]
+    QrFile(#[from] QrFileError),
     #[error("the operating system refused what a run needs: {0}")]
     System(#[from] std::io::Error),
 }
@@ -53,6 +56,7 @@ impl StartError {
             StartError::Report(_)
             | StartError::System(_)
             | StartError::Dashboard(_)
+            | StartError::QrFile(_)
             | StartError::Log(LogError::File { .. }) => Exit::Environment,
             _ => Exit::Usage,
         }
@@ -90,7 +94,9 @@ async fn run_tests(settings: &Settings) -> Result<Exit, StartError> {
     let follow = Follow::start(&settings.dashboard).await?;
     reporters.splice(0..0, follow.reporter());
     let (output, terminal) = presenter(settings, &stdout);
-    let presenter = Everywhere { terminal: terminal.clone(), dashboard: follow.invitations() };
+    let file =
+        settings.attach.qr_file.as_deref().map(|path| QrFile::at(path, &settings.cwd, output.clone())).transpose()?;
+    let presenter = Everywhere { terminal: terminal.clone(), dashboard: follow.invitations(), file };
     let pages = session::pages(settings, Box::new(presenter))?;
     plan.warnings.splice(0..0, pages.warnings);
 
@@ -192,6 +198,7 @@ fn presenter(settings: &Settings, stdout: &Terminal) -> (Terminal, SharedPresent
         force_qr: settings.attach.qr_stdout,
         is_terminal,
         dashboard: settings.dashboard.enabled,
+        file: settings.attach.qr_file.is_some(),
         size: size.map(|(columns, lines)| (columns.0.into(), lines.0.into())),
     };
     (output.clone(), SharedPresenter::new(Presenter::new(output, options)))

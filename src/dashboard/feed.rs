@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::patch::Known;
 use super::state::State;
+use super::timeline::Searched;
 use crate::attach::{AttachPresenter, Invitation, Waiting};
 use crate::event::RunEvent;
 use crate::report::{Fold, ReportError, Reporter};
@@ -31,11 +33,29 @@ impl Board {
         self.revision.send_replace(revision);
     }
 
-    /// What changed after `known` as JSON, and how far that goes.
-    pub(super) fn patch(&self, known: u64) -> (u64, String) {
+    /// What a reader does not know yet as JSON, and how far it knows the run then.
+    pub(super) fn patch(&self, known: Known) -> (Known, String) {
         let state = self.state();
+        let (patch, known) = state.patch(known, Instant::now());
         // Numbers, texts and lists: nothing in it can fail to be written.
-        (state.revision, serde_json::to_string(&state.patch(known, Instant::now())).unwrap_or_default())
+        (known, serde_json::to_string(&patch).unwrap_or_default())
+    }
+
+    /// Whether one patch was not enough for all there is.
+    pub(super) fn has_more(&self, known: Known) -> bool {
+        self.state().timeline.has_more(known.timeline)
+    }
+
+    /// What is kept of a message's payload, as JSON.
+    pub(super) fn payload(&self, n: u64) -> Option<String> {
+        let payload = self.state().timeline.payload(n)?;
+        serde_json::to_string(&payload).ok()
+    }
+
+    /// The messages from number `from` on that have a text, as JSON. Slow; holds nobody up meanwhile.
+    pub(super) fn find(&self, from: u64, text: &str) -> String {
+        let (all, up_to) = self.state().timeline.texts(from);
+        serde_json::json!({ "found": Searched::find(&all, text), "upTo": up_to }).to_string()
     }
 
     pub(super) fn revisions(&self) -> watch::Receiver<u64> {

@@ -3,16 +3,26 @@
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
+use url::form_urlencoded;
 
 use crate::secret::{Hidden, same};
 
 /// What is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     /// The page.
     Page,
     /// The stream of its state.
     Events,
+    /// What is kept of a message's payload.
+    Payload(u64),
+    /// The messages from a number on that have a text.
+    Find {
+        /// The number.
+        from: u64,
+        /// The text.
+        text: String,
+    },
 }
 
 /// The names of this machine that never leave it. A name that an attacker's DNS leads to 127.0.0.1 is none of them.
@@ -41,8 +51,14 @@ pub(super) fn admit(request: &Parts, port: u16, token: &Hidden) -> Option<Route>
     match rest {
         "" => Some(Route::Page),
         "events" => Some(Route::Events),
-        _ => None,
+        "find" => find(request.uri.query()?),
+        _ => rest.strip_prefix("payload/")?.parse().ok().map(Route::Payload),
     }
+}
+
+fn find(query: &str) -> Option<Route> {
+    let of = |name: &str| form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value);
+    Some(Route::Find { from: of("from")?.parse().ok()?, text: of("text")?.into_owned() })
 }
 
 /// A header that must be there exactly once.
@@ -81,6 +97,9 @@ mod tests {
     fn who_has_the_address_gets_in() {
         assert_eq!(page(&[HOST]), Some(Route::Page));
         assert_eq!(asked("GET", &format!("/{TOKEN}/events"), &[HOST]), Some(Route::Events));
+        assert_eq!(asked("GET", &format!("/{TOKEN}/payload/7"), &[HOST]), Some(Route::Payload(7)));
+        let find = asked("GET", &format!("/{TOKEN}/find?from=3&text=a%26+%ED%95%9C"), &[HOST]);
+        assert_eq!(find, Some(Route::Find { from: 3, text: "a& 한".into() }));
         assert_eq!(page(&[("host", "LocalHost:8317")]), Some(Route::Page));
         assert_eq!(page(&[("host", "[::1]:8317"), ("origin", "http://[::1]:8317")]), Some(Route::Page));
         assert_eq!(asked("GET", &format!("http://127.0.0.1:8317/{TOKEN}/"), &[HOST]), Some(Route::Page));
@@ -143,6 +162,11 @@ mod tests {
             format!("/{TOKEN}//"),
             format!("//{TOKEN}/"),
             format!("/{TOKEN}/%65vents"),
+            format!("/{TOKEN}/payload/"),
+            format!("/{TOKEN}/payload/-1"),
+            format!("/{TOKEN}/payload/1/2"),
+            format!("/{TOKEN}/find"),
+            format!("/{TOKEN}/find?from=x&text=a"),
             format!("/{TOKEN}/../events"),
             format!("/{}/", &TOKEN[1..]),
             format!("/{TOKEN}0/"),

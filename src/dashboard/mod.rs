@@ -18,6 +18,7 @@ mod page;
 mod patch;
 mod server;
 mod state;
+mod timeline;
 
 pub use error::DashboardError;
 pub use feed::{Feed, Invitations};

@@ -26,6 +26,15 @@ pub(super) fn page(nonce: &Hidden) -> Response {
     response
 }
 
+/// An answer for the page's own script, or that there is none.
+pub(super) fn json(text: Option<String>) -> Response {
+    let Some(text) = text else { return nothing(StatusCode::NOT_FOUND) };
+    let mut response = nothing(StatusCode::OK);
+    *response.body_mut() = Body::from(text);
+    set(&mut response, header::CONTENT_TYPE, "application/json");
+    response
+}
+
 /// An answer without a word.
 pub(super) fn nothing(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::state::{ConsoleLine, NoticeLine, Refusal, Stage, State};
+use super::state::{ConsoleLine, NoticeLine, Stage, State};
+use super::timeline::{Cursor, TimelineView};
+use crate::attach::{Progress, Waiting};
 use crate::event::{Counts, PageInfo, PageState, RunInfo, RunResult, TestError, TestMode, TestState};
 use crate::report::{FileFold, FileVerdict, TestFold};
 
@@ -18,8 +20,7 @@ pub(super) struct Patch<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<&'a RunInfo>,
     stages: &'a [Stage],
-    refusal: Option<&'a Refusal>,
-    waiting: Option<WaitingView<'a>>,
+    waiting: Option<WaitingView>,
     problem: Option<&'a str>,
     /// Left out where it did not change; null where it was taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,14 +35,29 @@ pub(super) struct Patch<'a> {
     files: Vec<FileView<'a>>,
     console: Vec<&'a ConsoleLine>,
     notices: Vec<&'a NoticeLine>,
+    /// Left out where nothing is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<TimelineView<'a>>,
+}
+
+/// How far a reader knows the run; at its default, nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) revision: u64,
+    pub(super) timeline: Cursor,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WaitingView<'a> {
+struct WaitingView {
     elapsed_ms: u64,
     left_ms: Option<u64>,
-    seen: &'a str,
+    progress: &'static str,
+    refused: u32,
+    expired: u32,
+    leftovers: u32,
+    /// Milliseconds for which no code is taken.
+    locked_ms: Option<u64>,
 }
 
 /// The one place, with the terminal's QR code, where a link is shown: the stream is behind the path's token.
@@ -93,19 +109,16 @@ struct TestView<'a> {
 }
 
 impl State {
-    /// What changed after revision `known`; everything for 0.
-    pub(super) fn patch(&self, known: u64, now: Instant) -> Patch<'_> {
+    /// What a reader does not know yet, and how far it knows the run then.
+    pub(super) fn patch(&self, reader: Known, now: Instant) -> (Patch<'_>, Known) {
         let fold = &self.fold;
-        Patch {
+        let known = reader.revision;
+        let (timeline, cursor) = self.timeline.view(reader.timeline);
+        let patch = Patch {
             whole: known == 0,
             run: fold.info.as_ref().filter(|_| self.run_revision > known),
             stages: &self.stages,
-            refusal: self.refusal.as_ref(),
-            waiting: self.waiting.as_ref().map(|waiting| WaitingView {
-                elapsed_ms: millis(waiting.elapsed),
-                left_ms: waiting.left.map(millis),
-                seen: &waiting.seen,
-            }),
+            waiting: self.waiting.as_ref().map(waiting_view),
             problem: self.problem.as_deref(),
             invitation: (known == 0 || self.invitation_revision > known).then(|| self.invitation_view(now)),
             page: fold.page.as_ref(),
@@ -125,7 +138,9 @@ impl State {
                 .collect(),
             console: self.console.iter().filter(|line| line.n > known).collect(),
             notices: self.notices.iter().filter(|line| line.n > known).collect(),
-        }
+            timeline,
+        };
+        (patch, Known { revision: self.revision, timeline: cursor })
     }
 
     fn invitation_view(&self, now: Instant) -> Option<InvitationView<'_>> {
@@ -179,6 +194,26 @@ impl State {
             errors: if shown { errors } else { &[] },
             cut: !shown,
         }
+    }
+}
+
+fn waiting_view(waiting: &Waiting) -> WaitingView {
+    WaitingView {
+        elapsed_ms: millis(waiting.elapsed),
+        left_ms: waiting.left.map(millis),
+        progress: match waiting.progress {
+            // In which words is told by the stage, or by the problem.
+            Progress::NoWay(_) => "noWay",
+            Progress::Nobody => "nobody",
+            Progress::Accepted => "accepted",
+            Progress::AgentLoaded => "agentLoaded",
+            Progress::PassedOver => "passedOver",
+            Progress::Silent => "silent",
+        },
+        refused: waiting.refused,
+        expired: waiting.expired,
+        leftovers: waiting.leftovers,
+        locked_ms: waiting.locked.map(millis),
     }
 }
 

@@ -20,7 +20,8 @@ use tokio_util::sync::CancellationToken;
 use super::error::DashboardError;
 use super::feed::{Board, Feed, Invitations};
 use super::gate::{Route, admit};
-use super::page::{guard, nothing, page};
+use super::page::{guard, json, nothing, page};
+use super::patch::Known;
 use crate::secret::{Hidden, random_ticket};
 
 /// Where it listens unless told otherwise.
@@ -138,6 +139,11 @@ async fn handle(Shared(hub): Shared<Arc<Hub>>, request: Request) -> Response {
             }
             Err(_) => nothing(StatusCode::SERVICE_UNAVAILABLE),
         },
+        Some(Route::Payload(n)) => json(hub.board.payload(n)),
+        Some(Route::Find { from, text }) => {
+            let board = Arc::clone(&hub.board);
+            json(tokio::task::spawn_blocking(move || board.find(from, &text)).await.ok())
+        }
     }
 }
 
@@ -146,7 +152,7 @@ struct Reader {
     board: Arc<Board>,
     revisions: watch::Receiver<u64>,
     shutdown: CancellationToken,
-    known: u64,
+    known: Known,
     stage: Stage,
     _permit: OwnedSemaphorePermit,
 }
@@ -170,7 +176,7 @@ fn news(hub: &Hub, permit: OwnedSemaphorePermit) -> impl Stream<Item = Result<Ev
         board: Arc::clone(&hub.board),
         revisions: hub.board.revisions(),
         shutdown: hub.shutdown.clone(),
-        known: 0,
+        known: Known::default(),
         stage: Stage::New,
         _permit: permit,
     };
@@ -188,6 +194,7 @@ impl Reader {
                     self.stage = Stage::Leaving;
                 }
             }
+            Stage::Leaving if self.board.has_more(self.known) => {}
             Stage::Leaving => {
                 self.stage = Stage::Left;
                 return Some(Event::default().event("end").data("{}"));
@@ -201,7 +208,10 @@ impl Reader {
 
     async fn changed(&mut self) {
         sleep(PACE).await;
-        let known = self.known;
+        if self.board.has_more(self.known) {
+            return;
+        }
+        let known = self.known.revision;
         // The board lives as long as this reader does.
         drop(self.revisions.wait_for(|revision| *revision > known).await);
     }

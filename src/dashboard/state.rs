@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use super::timeline::Timeline;
 use crate::attach::{Invitation, Waiting};
 use crate::event::{AttachStage, EventKind, Location, NoticeLevel, RunEvent, TestError, TestState};
 use crate::ident::{FileId, TestId};
@@ -29,7 +30,6 @@ pub(super) struct State {
     pub(super) run_revision: u64,
     /// The stages of the attach that is under way, each once, in the order in which they came.
     pub(super) stages: Vec<Stage>,
-    pub(super) refusal: Option<Refusal>,
     pub(super) waiting: Option<Waiting>,
     pub(super) invitation: Option<Shown>,
     pub(super) invitation_revision: u64,
@@ -37,6 +37,7 @@ pub(super) struct State {
     pub(super) problem: Option<String>,
     pub(super) console: VecDeque<ConsoleLine>,
     pub(super) notices: VecDeque<NoticeLine>,
+    pub(super) timeline: Timeline,
     /// Nothing more will come.
     pub(super) over: bool,
     file_revisions: HashMap<FileId, u64>,
@@ -51,14 +52,6 @@ pub(super) struct Stage {
     pub(super) stage: AttachStage,
     pub(super) message: String,
     pub(super) at: u64,
-}
-
-/// Calls that were turned away.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Refusal {
-    pub(super) message: String,
-    pub(super) count: u32,
 }
 
 /// An invitation, and when it was shown.
@@ -126,6 +119,7 @@ impl State {
             }
             EventKind::PageLost { message, .. } => self.notice(event.at, NoticeKind::PageLost, message, None),
             EventKind::Exception { error, .. } => self.notice(event.at, NoticeKind::Exception, "", Some(error)),
+            EventKind::Transport { records } => self.timeline.take(records),
             EventKind::RunFinished(_) => {
                 self.finish();
             }
@@ -187,16 +181,12 @@ impl State {
 
     fn reach(&mut self, stage: AttachStage, message: &str, at: u64) {
         let message = shortened(message);
+        // How many were turned away, and why, is part of the wait.
         if stage == AttachStage::Refused {
-            let count = self.refusal.as_ref().map_or(0, |refusal| refusal.count) + 1;
-            self.refusal = Some(Refusal { message, count });
             return;
         }
         if matches!(stage, AttachStage::Starting | AttachStage::Reattaching) {
             self.stages.clear();
-        }
-        if matches!(stage, AttachStage::Reattaching | AttachStage::Attached) {
-            self.refusal = None;
         }
         self.stages.retain(|reached| reached.stage != stage);
         self.stages.push(Stage { stage, message, at });

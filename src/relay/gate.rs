@@ -15,7 +15,7 @@ const LOCK_AFTER: usize = 10;
 /// Time over which wrong codes are counted.
 const LOCK_WINDOW: Duration = Duration::from_secs(60);
 /// How long a locked gate takes no code.
-const LOCK_TIME: Duration = Duration::from_secs(60);
+pub(super) const LOCK_TIME: Duration = Duration::from_secs(60);
 /// Accepted codes, tickets and pairs that are remembered, each: hours of reloads, and no memory to fill from outside.
 const REMEMBERED: usize = 1024;
 
@@ -50,8 +50,10 @@ pub(super) struct Credentials {
 pub(super) enum Refusal {
     /// It brought nothing.
     Missing,
-    /// Its code is wrong or too old.
+    /// Its code is wrong.
     Wrong,
+    /// Its code was right, and is too old.
+    Expired,
     /// Its ticket is none of this run: a page that another run left behind, whatever code it still has.
     Stale,
     /// Wrong, and it was the one that locked the gate.
@@ -154,7 +156,12 @@ impl Gate {
             }
             // Nothing was guessed, so nothing counts.
             None if given.page_ticket.is_none() => Err(Refusal::Missing),
-            _ => Err(self.count_wrong(now.monotonic)),
+            given => Err(match self.count_wrong(now.monotonic) {
+                Refusal::Wrong if given.as_ref().is_some_and(|code| self.totp.has_expired(code.expose(), now.wall)) => {
+                    Refusal::Expired
+                }
+                refusal => refusal,
+            }),
         }
     }
 
@@ -227,7 +234,7 @@ mod tests {
         let late = lab.after(3600);
         assert_eq!(lab.gate.check(&right, late), Ok(()), "the script of a page that loads again");
         assert_eq!(lab.gate.check_target(&id("a"), &right, late), Ok(()), "the pair counts as a ticket");
-        assert_eq!(lab.gate.check_target(&id("b"), &right, late), Err(Refusal::Wrong), "another target does not");
+        assert_eq!(lab.gate.check_target(&id("b"), &right, late), Err(Refusal::Expired), "another target does not");
     }
 
     #[test]

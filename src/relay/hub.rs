@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::attendant::Attendant;
 use super::choice::{Choice, say};
 use super::conversation::Hello;
-use super::gate::{Credentials, Gate, Now, Refusal};
+use super::gate::{Credentials, Gate, LOCK_TIME, Now, Refusal};
 use super::leg::{LEG_QUEUE, Outgoing, close};
 use super::proxy::AppProxy;
 use super::registry::{Admission, LegId, Presence, Registry, Rule, TargetId};
@@ -32,10 +33,14 @@ const MAX_PASSED_OVER: usize = 4;
 pub struct RelayStatus {
     /// Calls with a wrong or expired code.
     pub refused: u32,
+    /// Those of them whose code was right once, and too old.
+    pub expired: u32,
     /// Calls of pages that an earlier run left behind.
     pub leftovers: u32,
     /// Times the gate was locked because of too many of them.
     pub locked: u32,
+    /// Until when it is, or was last.
+    pub locked_until: Option<Instant>,
     /// Calls that were let in.
     pub accepted: u32,
     /// Times the agent was handed out.
@@ -171,9 +176,14 @@ impl Hub {
             Err(Refusal::Missing) => {}
             Err(Refusal::Stale) => status.leftovers += 1,
             Err(Refusal::Wrong | Refusal::Locked) => status.refused += 1,
+            Err(Refusal::Expired) => {
+                status.refused += 1;
+                status.expired += 1;
+            }
             Err(Refusal::WrongAndLocked) => {
                 status.refused += 1;
                 status.locked += 1;
+                status.locked_until = Some(Instant::now() + LOCK_TIME);
             }
         });
         verdict

@@ -280,7 +280,8 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
             url: url.clone(),
             title: url,
             device: device.clone(),
-            engine: device,
+            engine: device.clone(),
+            app_version: Some(device),
             ..PageInfo::default()
         })),
         text().prop_map(|message| EventKind::PageState { state: PageState::Hidden, message }),

@@ -1,5 +1,6 @@
 //! How a device attaches: which link leads a person to the page, and how the page reaches the relay.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::error::SettingsError;
@@ -27,6 +28,7 @@ pub(super) fn attach(from: &Sources<'_>) -> Result<AttachSettings, SettingsError
         take_over: from.switch(|given| given.take_over).unwrap_or(false),
         show_url: from.flags.show_url,
         qr_stdout: from.flags.qr_stdout,
+        qr_file: qr_file(from)?,
         secret: from.around.variable("AIT_DEBUG_TOTP_SECRET").map(Into::into),
     })
 }
@@ -62,4 +64,14 @@ fn link(from: &Sources<'_>) -> Result<LinkWish, SettingsError> {
         (Some(scheme), None, false) => Ok(LinkWish::Scheme(scheme.into())),
         (None, app, false) => Ok(LinkWish::Hosted { app }),
     }
+}
+
+/// Where the picture of the code goes.
+fn qr_file(from: &Sources<'_>) -> Result<Option<PathBuf>, SettingsError> {
+    let Some(text) = from.text("--qr-file", |given| &given.qr_file) else { return Ok(None) };
+    let text = text.parse(|text| match Path::new(text).extension() {
+        Some(extension) if extension.eq_ignore_ascii_case("png") => Ok(text.to_owned()),
+        _ => Err("it is written as PNG; give a path that ends in .png".into()),
+    })?;
+    Ok(Some(from.path(text)?.value))
 }

@@ -88,6 +88,9 @@ pub struct Given {
     /// Show the QR code also where stdout is no terminal.
     #[serde(skip)]
     pub qr_stdout: bool,
+    /// Where the QR code is written as a picture.
+    #[serde(skip)]
+    pub qr_file: Option<String>,
     /// `cloudflared`, `lan`, `none`, or an address that leads to the relay.
     pub tunnel: Option<String>,
     /// Address or interface of this machine in the local network.

@@ -8,17 +8,23 @@ use super::error::SettingsError;
 use super::resolved::{LogSettings, ReportSettings};
 
 /// Refuses two outputs in one file.
-pub(super) fn check(report: &ReportSettings, log: &LogSettings, cell: &Cell) -> Result<(), SettingsError> {
+pub(super) fn check(
+    report: &ReportSettings,
+    log: &LogSettings,
+    qr_file: Option<&Path>,
+    cell: &Cell,
+) -> Result<(), SettingsError> {
     let mut taken: Vec<(&str, PathBuf)> = Vec::new();
     let reporters = report.reporters.iter().filter_map(|choice| Some(("--reporter", choice.file.as_deref()?)));
     let log = log.file.as_deref().map(|file| ("--log-file", file));
+    let qr_file = qr_file.map(|file| ("--qr-file", file));
     let artifacts = report.dir.iter().flat_map(|dir| {
         let stem = cell.file_stem();
         [dir.join(format!("{stem}.json")), dir.join(format!("{stem}.manual.json"))]
     });
     let artifacts: Vec<PathBuf> = artifacts.collect();
     let artifacts = artifacts.iter().map(|file| ("--report-dir", file.as_path()));
-    for (what, file) in reporters.chain(log).chain(artifacts) {
+    for (what, file) in reporters.chain(log).chain(qr_file).chain(artifacts) {
         let place = place(file);
         if let Some((before, _)) = taken.iter().find(|(_, other)| *other == place) {
             let file = file.display();
@@ -54,7 +60,7 @@ mod tests {
         };
         let log = LogSettings { filter: None, file: log.map(|file| dir.join(file)) };
         let cell = Cell { sdk_line: "2.x".into(), platform: "ios".into() };
-        check(&report, &log, &cell).err().map(|error| error.to_string())
+        check(&report, &log, Some(&dir.join("code.png")), &cell).err().map(|error| error.to_string())
     }
 
     #[test]
@@ -68,6 +74,7 @@ mod tests {
         assert!(says(&["a"], Some("report/../a")).contains("--reporter and --log-file would both write to"));
         assert!(says(&["report/2.x.ios.json"], None).contains("--reporter and --report-dir would both"));
         assert!(says(&[], Some("report/2.x.ios.manual.json")).contains("--log-file and --report-dir"));
+        assert!(says(&["code.png"], None).contains("--reporter and --qr-file would both"));
         assert_eq!(refused(dir, &["a", "b"], Some("c")), None);
         #[cfg(unix)]
         {

@@ -60,7 +60,7 @@ pub fn resolve(flags: Given, file: Option<FileGiven>, around: &Surroundings<'_>)
         project_root: root,
         target,
     };
-    outputs::check(&settings.report, &settings.log, &settings.cell_or_default())?;
+    outputs::check(&settings.report, &settings.log, settings.attach.qr_file.as_deref(), &settings.cell_or_default())?;
     Ok(settings)
 }
 

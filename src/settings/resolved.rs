@@ -148,6 +148,8 @@ pub struct AttachSettings {
     pub show_url: bool,
     /// Show the QR code also where stdout is no terminal.
     pub qr_stdout: bool,
+    /// The picture of the QR code, a `.png`; absolute.
+    pub qr_file: Option<PathBuf>,
     /// `AIT_DEBUG_TOTP_SECRET` as it is set, not yet checked.
     pub secret: Option<SecretString>,
 }

@@ -3,4 +3,5 @@
 mod page;
 mod screen;
 mod streams;
+mod timeline;
 mod tool;

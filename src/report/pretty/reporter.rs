@@ -153,7 +153,7 @@ fn head(info: &RunInfo, paint: Paint) -> String {
     format!("{name}  {target}, cell {}, {}\n", line(&cell), count(info.files.len(), "file"))
 }
 
-/// `page: Chrome 156.0, Linux x86_64, http://127.0.0.1:4000/`.
+/// `page: Chrome 156.0, Linux x86_64, app 5.230.0, http://127.0.0.1:4000/`.
 fn page_line(page: &PageInfo) -> String {
     let app = page.app_version.as_ref().map(|version| format!("app {version}")).unwrap_or_default();
     let parts = [&page.engine, &page.device, &app, &page.url];

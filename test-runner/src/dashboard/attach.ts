@@ -1,6 +1,6 @@
 // The phone: its code, how far it has come, and what it is.
 import { html, nothing, svg, type TemplateResult } from 'lit';
-import type { Stage, State } from './state.ts';
+import type { Head, Stage, State, Waiting } from './state.ts';
 import { clock, type Words } from './words.ts';
 
 /** The way to a page that attaches. */
@@ -65,14 +65,17 @@ function invitation({ state, words, now, copied, copy }: AttachView) {
 }
 
 function refusal({ state, words }: AttachView) {
-  const refusal = state.head?.refusal;
+  const { waiting, problem } = state.head ?? {};
   // With nothing to scan it asks for what cannot be done.
-  if (!refusal || state.head?.over || state.head?.problem) return nothing;
+  if (!waiting || problem || waiting.refused + waiting.leftovers === 0) return nothing;
+  const { refused, expired, leftovers, lockedMs } = waiting;
+  const why = refused === 0 ? words.leftoverPage : expired === refused ? words.expiredCode : words.wrongCode;
   return html`
     <div class="alert warn" role="alert" id="refusal">
-      <strong>${words.refused(refusal.count)}</strong>
-      <p lang="en">${refusal.message}</p>
+      <strong>${words.refused(refused + leftovers)}</strong>
+      <p>${lockedMs === null ? why : words.locked}</p>
     </div>
+    ${lockedMs === null ? nothing : html`<p class="dim" role="timer" id="locked">${words.lockedFor(clock(lockedMs))}</p>`}
   `;
 }
 
@@ -110,7 +113,7 @@ function steps({ state, words }: AttachView) {
         const step = index < at ? 'done' : index === at ? 'now' : 'next';
         return html`<li class=${step} aria-current=${step === 'now' ? 'step' : nothing}>
           ${words.stage[stage]}<span class="hidden">, ${words[step]}</span>
-          ${step === 'now' ? html`<p class="dim" lang="en">${reached.get(stage)?.message}</p>` : nothing}
+          ${step === 'now' ? html`<p class="dim" id="now">${whatNow(reached.get(stage), waiting, words)}</p>` : nothing}
         </li>`;
       })}
     </ol>
@@ -118,9 +121,14 @@ function steps({ state, words }: AttachView) {
       waiting
         ? html`<p class="dim" id="waiting">
             ${words.waited(clock(waiting.elapsedMs), waiting.leftMs === null ? undefined : clock(waiting.leftMs))}
-            ${waiting.seen ? html`<br /><span lang="en">${waiting.seen}</span>` : nothing}
           </p>`
         : nothing
     }
   `;
+}
+
+/** What a person can do about it, or what the host says of a way that is not there yet. */
+function whatNow(stage: Head['stages'][number] | undefined, waiting: Waiting | null, words: Words) {
+  const told = waiting && words.progress[waiting.progress];
+  return told || html`<span lang="en">${stage?.message}</span>`;
 }

@@ -5,6 +5,7 @@ import { consoleView, noticesView } from './lines.ts';
 import { resultsView } from './results.ts';
 import { Stream } from './stream.ts';
 import { styles } from './styles.ts';
+import './timeline.ts';
 import { type Language, preferred, type Words, words } from './words.ts';
 
 /** How long the button says what became of a copy. */
@@ -80,6 +81,15 @@ class Dashboard extends LitElement {
               this.requestUpdate();
             },
           })}
+          ${
+            state.messages.total + state.messages.connections.length > 0
+              ? html`<ait-timeline
+                  .messages=${state.messages}
+                  .version=${state.messages.version}
+                  .words=${say}
+                ></ait-timeline>`
+              : ''
+          }
           ${consoleView(state, say)}
         </div>
       </main>

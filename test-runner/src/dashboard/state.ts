@@ -1,4 +1,5 @@
 // What the stream of the dashboard says. Twin of src/dashboard/patch.rs.
+import { Messages, type TimelinePatch } from './messages.ts';
 
 export type Stage = 'starting' | 'waiting' | 'accepted' | 'agentLoaded' | 'attached' | 'reattaching';
 export type PageState = 'hidden' | 'frozen' | 'reconnecting' | 'gone';
@@ -73,11 +74,26 @@ export interface Notice {
   error?: TestError;
 }
 
+/** How far a wait has come. */
+export type Progress = 'noWay' | 'nobody' | 'accepted' | 'agentLoaded' | 'passedOver' | 'silent';
+
+export interface Waiting {
+  elapsedMs: number;
+  leftMs: number | null;
+  progress: Progress;
+  /** Calls that were turned away, and those of them whose code was right once. */
+  refused: number;
+  expired: number;
+  /** Calls of pages that an earlier run left behind. */
+  leftovers: number;
+  /** No code is taken for so long. */
+  lockedMs: number | null;
+}
+
 /** The small things, which are in every message. */
 export interface Head {
   stages: { stage: Stage; message: string; at: number }[];
-  refusal: { message: string; count: number } | null;
-  waiting: { elapsedMs: number; leftMs: number | null; seen: string } | null;
+  waiting: Waiting | null;
   problem: string | null;
   page: { url: string; title: string; engine: string; device: string; appVersion?: string } | null;
   /** How it is, unless it is well. */
@@ -99,6 +115,8 @@ export interface Patch extends Head {
   files: FilePatch[];
   console: ConsoleLine[];
   notices: Notice[];
+  /** Left out where nothing is new. */
+  timeline?: TimelinePatch;
 }
 
 /** As the host keeps them: what is older is not sent to those who come later either. */
@@ -112,6 +130,7 @@ export class State {
   files = new Map<string, File>();
   console: ConsoleLine[] = [];
   notices: Notice[] = [];
+  readonly messages = new Messages();
 
   /** Takes over what changed; `now` is the clock that deadlines are told by. */
   apply(patch: Patch, now: number): void {
@@ -119,6 +138,7 @@ export class State {
       this.files.clear();
       this.console = [];
       this.notices = [];
+      this.messages.clear();
     }
     this.head = patch;
     this.run = patch.run ?? this.run;
@@ -132,6 +152,7 @@ export class State {
       for (const test of tests) known.set(test.id, test);
       this.files.set(file.id, { ...file, tests: known });
     }
+    if (patch.timeline) this.messages.apply(patch.timeline);
     this.console = [...this.console, ...patch.console].slice(-MAX_CONSOLE);
     this.notices = [...this.notices, ...patch.notices].slice(-MAX_NOTICES);
   }

@@ -183,7 +183,64 @@ export const styles = css`
   .console .error .level, .console .error .text { color: var(--bad); }
   .console .warning .level, .console .warning .text { color: var(--warn); }
   .console li.error, .console li.warning { border-left: 0; margin: 0; padding-left: 0; }
+  .filters { display: flex; flex-wrap: wrap; gap: 0.5rem; margin-bottom: 0.5rem; }
+  .filters input { flex: 1 1 12rem; }
+  input, select {
+    font: inherit;
+    font-size: 0.875rem;
+    color: var(--ink);
+    background: var(--card);
+    border: 1px solid var(--line);
+    border-radius: 8px;
+    padding: 0.375rem 0.625rem;
+    min-height: 40px;
+    min-width: 0;
+    max-width: 100%;
+  }
+  select { flex: 0 1 10rem; }
+  #any-test { overflow-wrap: anywhere; }
+  button.small { min-height: 0; padding: 0.125rem 0.5rem; font-size: 0.8125rem; }
+  #timeline-counts { margin-bottom: 0.5rem; min-height: 1.25rem; }
+  #transport .dim { font-weight: 400; margin-left: 0.25rem; }
+  .timeline {
+    max-height: 30rem;
+    min-height: 4rem;
+    overflow: auto;
+    border: 1px solid var(--line);
+    border-radius: 8px;
+    background: var(--code);
+    overflow-anchor: none;
+  }
+  .all { position: relative; overflow: hidden; }
+  .lines { position: absolute; inset: 0 0 auto; will-change: transform; }
+  .line {
+    display: grid;
+    grid-template-columns: 6.75rem 1rem 2rem 5.5rem minmax(0, 1fr) 4.5rem;
+    gap: 0.5rem;
+    align-items: center;
+    height: 32px;
+    padding: 0 0.625rem;
+    font: 13px/1 ui-monospace, SFMono-Regular, Menlo, Consolas, 'D2Coding', monospace;
+    cursor: pointer;
+    white-space: nowrap;
+  }
+  .line > span { overflow: hidden; text-overflow: ellipsis; line-height: 1.5; font-size: inherit; }
+  .line:hover { background: var(--busy-paper); }
+  .line[aria-selected='true'] { background: var(--busy-paper); box-shadow: inset 3px 0 0 var(--busy); }
+  .line .time, .line .size { font-variant-numeric: tabular-nums; }
+  .line .time { color: var(--dim); }
+  .line .size { text-align: right; }
+  .line .way { font-weight: 700; }
+  .line.in .way { color: var(--good); }
+  .line.out .way { color: var(--busy); }
+  .detail { margin-top: 0.75rem; }
+  .detail h3 { margin-top: 0; }
+  .detail pre { max-height: 24rem; overflow: auto; }
   @media (max-width: 600px) {
+    .timeline { max-height: 22rem; }
+    .line { grid-template-columns: 1rem 1.5rem minmax(0, 1fr) 4.25rem; }
+    .line .time, .line .type { display: none; }
+    .filters > * { flex: 1 1 40%; }
     header, main { padding-left: 0.75rem; padding-right: 0.75rem; }
     .status { width: calc(100% - 1.5rem); }
     .console li { flex-wrap: wrap; gap: 0 0.625rem; }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use devtools_test::attach::{AttachPresenter, Waiting};
+use devtools_test::attach::{AttachPresenter, Progress, Waiting};
 use serde_json::json;
 
 use super::screen::Stage;
@@ -47,15 +47,24 @@ async fn a_code_can_be_scanned_and_goes_with_the_way_it_leads() {
 async fn tests_appear_as_they_finish_and_the_end_stays() {
     let mut stage = Stage::start().await;
     stage.begin();
-    stage.stage("refused", "Somebody called with a wrong or expired code.");
-    let waiting = Waiting {
+    let refused = |refused, expired, locked| Waiting {
         elapsed: Duration::from_secs(95),
         left: Some(Duration::from_secs(25)),
-        seen: "So far so good.".into(),
+        seen: String::new(),
+        progress: Progress::Nobody,
+        refused,
+        expired,
+        leftovers: 0,
+        locked,
     };
-    stage.dashboard.invitations().waiting(&waiting);
+    stage.dashboard.invitations().waiting(&refused(1, 1, None));
     let screen = stage.screen().await;
-    screen.until("$('#refusal').innerText.includes('wrong or expired')").await;
+    screen.until("$('#refusal').innerText.includes('has expired')").await;
+    stage.dashboard.invitations().waiting(&refused(10, 1, Some(Duration::from_secs(43))));
+    screen.until("$('#locked').innerText.includes('0:43')").await;
+    assert!(screen.text("#refusal").await.starts_with("10 calls were refused"));
+    stage.dashboard.invitations().waiting(&refused(10, 1, None));
+    screen.until("!$('#locked') && $('#refusal').innerText.includes('the same secret')").await;
     assert!(screen.text("#waiting").await.contains("1:35, 0:25 left"), "{}", screen.text("#waiting").await);
     assert_eq!(screen.text("[aria-current=step]").await.lines().next().unwrap(), "Code shown");
 
@@ -104,7 +113,17 @@ async fn it_fits_phones_and_desks_in_both_themes() {
     let mut stage = Stage::start().await;
     stage.begin();
     stage.invite(LINK, VALID);
-    stage.stage("refused", "Somebody called with a wrong or expired code. Scan the code that is shown now.");
+    let waiting = Waiting {
+        elapsed: Duration::from_secs(42),
+        left: Some(Duration::from_secs(78)),
+        seen: String::new(),
+        progress: Progress::Nobody,
+        refused: 2,
+        expired: 2,
+        leftovers: 0,
+        locked: None,
+    };
+    stage.dashboard.invitations().waiting(&waiting);
     let screen = stage.screen().await;
     screen.until("$('#qr')").await;
     pictures(&screen, "waiting").await;
@@ -128,7 +147,7 @@ async fn it_fits_phones_and_desks_in_both_themes() {
     screen.close().await;
 }
 
-async fn pictures(screen: &super::screen::Screen, name: &str) {
+pub(super) async fn pictures(screen: &super::screen::Screen, name: &str) {
     for (width, height) in [(390, 844), (1400, 900)] {
         for scheme in ["light", "dark"] {
             screen.shape(width, height, scheme).await;

@@ -128,7 +128,7 @@ impl Screen {
 
     /// Presses a key.
     pub(super) async fn press(&self, key: &str) {
-        let code = json!({ "Tab": 9, "Enter": 13 })[key].clone();
+        let code = json!({ "Tab": 9, "Enter": 13, "Home": 36, "ArrowDown": 40 })[key].clone();
         let text = if key == "Enter" { json!("\r") } else { json!("") };
         for kind in ["keyDown", "keyUp"] {
             let text = if kind == "keyDown" { text.clone() } else { json!("") };
@@ -208,7 +208,7 @@ impl Stage {
         self.dashboard.invitations().done();
         self.stage("attached", "The page answers: iPhone, iOS 18.5, Safari 18.5.");
         self.tell(json!({ "type": "pageAttached", "url": "https://mini-app.example/orders?tab=all", "title": "Orders",
-            "userAgent": "UA", "engine": "Safari 18.5", "device": "iPhone, iOS 18.5" }));
+            "userAgent": "UA", "engine": "Safari 18.5", "device": "iPhone, iOS 18.5", "appVersion": "5.230.0" }));
     }
 
     /// Tests run, and one fails.

@@ -159,6 +159,47 @@ fn only_who_has_the_address_gets_in() {
     running.wait().expect_code(130);
 }
 
+/// O-34
+#[test]
+fn the_code_is_in_a_file_for_as_long_as_it_counts() {
+    let project = project();
+    let picture = project.path().join("out/code.png");
+    let mut running = run(project.path()).args(["--qr-file", "out/code.png"]).start();
+    let link = running.wait_for("the attach link", link);
+    running.wait_for("where the code is", |line| line.contains("out/code.png").then_some(()));
+    assert_eq!(scan(&fs_err::read(&picture).unwrap()), link);
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&fs_err::metadata(&picture).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600, "whoever reads it can attach");
+    }
+    let phone = Phone::open(&link);
+    running.wait().expect_code(0);
+    drop(phone);
+    assert_eq!(fs_err::read_dir(project.path().join("out")).unwrap().count(), 0, "nothing is left to scan");
+
+    let mut stopped = run(project.path()).args(["--qr-file", "out/code.png"]).start();
+    stopped.wait_for("where the code is", |line| line.contains("out/code.png").then_some(()));
+    stopped.signal(rustix::process::Signal::INT);
+    stopped.wait().expect_code(130);
+    assert!(!picture.exists());
+
+    run(project.path()).args(["--qr-file", "code.jpg"]).run().expect_code(64);
+    let nowhere = run(project.path()).args(["--qr-file", "a.ait.test.ts/code.png"]).run();
+    nowhere.expect_code(2);
+    assert!(nowhere.stderr.contains("--qr-file"), "{}", nowhere.transcript());
+}
+
+/// What a camera reads from a picture.
+fn scan(png: &[u8]) -> String {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let width = usize::try_from(reader.next_frame(&mut pixels).unwrap().width).unwrap();
+    let mut image =
+        rqrr::PreparedImage::prepare_from_greyscale(width, pixels.len() / width, |x, y| pixels[y * width + x]);
+    image.detect_grids()[0].decode().unwrap().1
+}
+
 /// `script` gives the tool a terminal of its own.
 #[cfg(target_os = "linux")]
 #[test]
