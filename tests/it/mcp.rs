@@ -2,6 +2,7 @@
 
 mod manners;
 mod page_tools;
+mod readme;
 
 use std::path::Path;
 
