@@ -129,9 +129,25 @@ fn schema<T: JsonSchema>(output: bool) -> Arc<JsonObject> {
             // Whoever reads an answer has it before him; every word here is read anew in each conversation.
             schema.remove("description");
         }
+        shorten_choice(schema, output);
     })
     .transform(&mut schema);
     let Value::Object(mut object) = schema.to_value() else { return Arc::default() };
     object.entry("type").or_insert_with(|| "object".into());
     Arc::new(object)
+}
+
+/// A choice of texts that are not described one by one needs no schema for each.
+fn shorten_choice(schema: &mut schemars::Schema, undescribed: bool) {
+    let Some(Value::Array(choices)) = schema.get("oneOf") else { return };
+    let text = |choice: &Value| {
+        let fields = choice.as_object()?;
+        let only = |key: &String| key == "const" || key == "type" || undescribed && key == "description";
+        fields.get("const").filter(|text| text.is_string() && fields.keys().all(only)).cloned()
+    };
+    if let Some(texts) = choices.iter().map(text).collect::<Option<Vec<_>>>() {
+        schema.remove("oneOf");
+        schema.insert("type".into(), "string".into());
+        schema.insert("enum".into(), Value::Array(texts));
+    }
 }
