@@ -51,6 +51,8 @@ pub struct DeviceOptions {
     pub reach: Reach,
     /// Which page is wanted when several call.
     pub choice: Choice,
+    /// How often connections of pages are kept awake.
+    pub keep_alive: Duration,
     /// How long to wait for a page; `None` is as long as it takes.
     pub attach_timeout: Option<Duration>,
 }
@@ -94,10 +96,10 @@ impl DevicePages {
             return Ok(());
         }
         tell(events, AttachStage::Starting, "Starting the relay.").await;
-        let DeviceOptions { secret, agent, link, app, reach, choice, .. } = &self.options;
+        let DeviceOptions { secret, agent, link, app, reach, choice, keep_alive, .. } = &self.options;
         let listen = reach.listen;
-        let (secret, app, choice) = (secret.clone(), app.clone(), choice.clone());
-        let options = |notices| RelayOptions { secret, agent: agent.clone(), listen, app, choice, notices };
+        let (secret, app, choice, keep_alive) = (secret.clone(), app.clone(), choice.clone(), *keep_alive);
+        let options = |notices| RelayOptions { secret, agent: agent.clone(), listen, app, choice, keep_alive, notices };
         self.open = Some(Reception::open(options, reach.clone(), link.clone(), events).await?);
         Ok(())
     }

@@ -199,10 +199,17 @@ mod tests {
         }
     }
 
+    /// O-34
     #[test]
     fn a_usual_link_fits_a_usual_terminal_and_a_small_one_is_named() {
         let qr = Qr::new(&Hidden::new("http://127.0.0.1:40123/attach?at=123456")).unwrap();
         assert_eq!(qr.misfit(80, 24), None);
+        let tunnel = "https://four-words-of-it.trycloudflare.com";
+        let scheme = "intoss-private://my-app?_deploymentId=0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b&debug=1";
+        let relay = "relay=wss%3A%2F%2Ffour-words-of-it.trycloudflare.com&at=123456";
+        for link in [format!("{tunnel}/attach?at=123456"), format!("{scheme}&{relay}")] {
+            assert!(Qr::new(&Hidden::new(link.clone())).unwrap().columns() <= 60, "{link}");
+        }
         let words = qr.misfit(20, 24).unwrap();
         assert!(words.contains(&qr.columns().to_string()) && words.contains("20"), "{words}");
     }

@@ -210,6 +210,9 @@ struct PlaceArgs {
     /// A second page that calls during the run takes the place of the first [default: it is turned away]
     #[arg(long, help_heading = "How a device attaches")]
     take_over: bool,
+    /// How often the connection of a page is kept awake; below what a tunnel or network cuts [default: 15s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "How a device attaches")]
+    keep_alive: Option<String>,
     /// How long to wait for a page [default: for ever; 2m in CI]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "How a device attaches")]
     attach_timeout: Option<String>,

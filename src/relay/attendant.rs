@@ -9,7 +9,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout
 use tokio_util::sync::CancellationToken;
 
 use super::conversation::{Conversation, Hello, Step};
-use super::leg::{AgentSays, Outgoing, close};
+use super::leg::{AgentSays, close};
+use super::queue::{Outgoing, QueueIn};
 use super::registry::LegId;
 use super::scripts::Scripts;
 use super::target::{Input, TargetState, TargetView};
@@ -31,7 +32,7 @@ const CLIENT_LIMIT: Duration = Duration::from_secs(10);
 /// A connection in use.
 struct Leg {
     id: LegId,
-    outgoing: mpsc::Sender<Outgoing>,
+    outgoing: QueueIn,
     /// When the agent last said something to us.
     heard: Instant,
 }
@@ -117,13 +118,17 @@ impl Attendant {
             Input::Opened { leg, outgoing, hello, ticket } => self.on_opened(leg, outgoing, &hello, &ticket).await,
             Input::Closed(leg) if self.is_current(leg) => self.lose_leg(),
             Input::Agent(leg, says) if self.is_current(leg) => self.on_agent(says),
-            Input::Page(leg, text) if self.is_current(leg) => {
+            Input::Page(leg, text, _room) if self.is_current(leg) => {
                 self.unconfirmed += text.len();
                 let step = self.conversation.page_says(text);
                 self.perform(step).await;
                 if self.unconfirmed > CONFIRM_AFTER {
                     self.echo();
                 }
+            }
+            Input::TooLarge(leg) if self.is_current(leg) => {
+                tracing::warn!("the page sent a message of more than 100 MiB, which was dropped");
+                self.conversation.skipped(self.conversation.received() + 1);
             }
             Input::Connect(peer) => {
                 self.conversation.client_changed();
@@ -135,14 +140,19 @@ impl Attendant {
             }
             Input::Doubt if self.leg.is_some() => self.set_state(TargetState::Frozen),
             // What an older connection still had to say.
-            Input::Closed(_) | Input::Agent(..) | Input::Page(..) | Input::Doubt | Input::Dismiss(_) => {}
+            Input::Closed(_)
+            | Input::Agent(..)
+            | Input::Page(..)
+            | Input::TooLarge(_)
+            | Input::Doubt
+            | Input::Dismiss(_) => {}
         }
     }
 
-    async fn on_opened(&mut self, leg: LegId, outgoing: mpsc::Sender<Outgoing>, hello: &Hello, ticket: &Hidden) {
+    async fn on_opened(&mut self, leg: LegId, outgoing: QueueIn, hello: &Hello, ticket: &Hidden) {
         if let Some(old) = self.leg.take() {
             // A closed or full queue means that the old connection is as good as gone.
-            let _ = old.outgoing.try_send(Outgoing::Close(close::REPLACED, "replaced"));
+            let _ = old.outgoing.send(Outgoing::Close(close::REPLACED, "replaced"));
         }
         self.last_leg = Some(leg);
         self.leg = Some(Leg { id: leg, outgoing, heard: Instant::now() });
@@ -240,17 +250,20 @@ impl Attendant {
         for text in step.to_client {
             let Some(client) = &self.client else { return };
             if !matches!(timeout(CLIENT_LIMIT, client.send(text)).await, Ok(Ok(()))) {
-                tracing::warn!("a debugger took no message for {} s and was cut off", CLIENT_LIMIT.as_secs());
-                self.client = None;
+                let reason = format!("it took no message for {} s", CLIENT_LIMIT.as_secs());
+                tracing::warn!("a debugger was cut off: {reason}");
+                if let Some(client) = self.client.take() {
+                    client.close_with(CloseReason::Detached(reason.into()));
+                }
             }
         }
     }
 
     fn send(&mut self, message: Outgoing) {
         let Some(leg) = &self.leg else { return };
-        if leg.outgoing.try_send(message).is_err() {
-            // Closed, or more waits than a page that still reads would leave; what it missed is sent again when it
-            // has dialled anew.
+        if leg.outgoing.send(message).is_err() {
+            // Closed, or more waits than a page that still reads would leave, and then it is told so; what it missed is
+            // sent again when it has dialled anew.
             self.lose_leg();
         }
     }
@@ -274,7 +287,7 @@ impl Attendant {
             client.close_with(reason);
         }
         if let Some(leg) = self.leg.take() {
-            let _ = leg.outgoing.try_send(Outgoing::Close(code, words));
+            let _ = leg.outgoing.send(Outgoing::Close(code, words));
         }
     }
 

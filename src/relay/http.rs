@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::ws::WebSocket;
 use axum::extract::{FromRequestParts, Request, State, WebSocketUpgrade};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -15,6 +16,7 @@ use super::leg::{self, MAX_MESSAGE, close};
 use super::proxy::{AppProxy, forward};
 use super::registry::TargetId;
 use super::route::{Route, is_reserved, parse};
+use super::stock::{self, Bootstrap};
 use super::stream;
 use crate::secret::{Hidden, same};
 
@@ -52,7 +54,10 @@ pub(super) async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Res
     }
     match call.route {
         Route::Target(id) => match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-            Ok(upgrade) => socket(&hub, upgrade, id, given),
+            Ok(upgrade) => {
+                let stock = stock_agent(&hub, &parts, &given);
+                socket(&hub, upgrade, id, given, stock)
+            }
             Err(_) => empty(StatusCode::NOT_FOUND),
         },
         Route::AttachPage => attach_page(&hub, &parts, &given),
@@ -91,7 +96,14 @@ async fn of_the_app(hub: &Arc<Hub>, app: &AppProxy, request: Request) -> Respons
     forward(hub, app, Request::from_parts(parts, body)).await
 }
 
-fn socket(hub: &Arc<Hub>, upgrade: WebSocketUpgrade, id: TargetId, given: Credentials) -> Response {
+/// `stock` is where our agent is for a page that runs chii's own script.
+fn socket(
+    hub: &Arc<Hub>,
+    upgrade: WebSocketUpgrade,
+    id: TargetId,
+    given: Credentials,
+    stock: Option<String>,
+) -> Response {
     let verdict = hub.check_target(&id, &given);
     let hub = Arc::clone(hub);
     // Compression is never offered: WebKit's and other stacks disagree about it on this leg.
@@ -100,7 +112,12 @@ fn socket(hub: &Arc<Hub>, upgrade: WebSocketUpgrade, id: TargetId, given: Creden
         let tasks = hub.tasks.clone();
         tasks.track_future(async move {
             if verdict.is_err() {
-                return leg::dismiss(socket, close::REJECTED, REJECTED).await;
+                // Apps of the field look for the one code; chii's script alone dials on until it hears the other.
+                let code = if stock.is_some() && hub.is_nagging(&id) { close::DONE } else { close::REJECTED };
+                return leg::dismiss(socket, code, REJECTED).await;
+            }
+            if let Some(agent) = stock {
+                return welcome_stock(&hub, socket, &id, &agent).await;
             }
             let shutdown = hub.shutdown.clone();
             let hello = tokio::select! {
@@ -111,12 +128,38 @@ fn socket(hub: &Arc<Hub>, upgrade: WebSocketUpgrade, id: TargetId, given: Creden
             let Some(hello) = hello else { return leg::dismiss(socket, close::DONE, "no agent").await };
             match hub.admit(id, hello).await {
                 Ok(Admitted { target, leg, outgoing }) => {
-                    leg::run(socket, leg, outgoing, target.input().clone()).await;
+                    leg::run(socket, leg, outgoing, target.input().clone(), hub.keep_alive).await;
                 }
                 Err((code, reason)) => leg::dismiss(socket, code, reason).await,
             }
         })
     })
+}
+
+/// Where our agent is for the page that dials, if that page runs chii's own script.
+fn stock_agent(hub: &Hub, parts: &Parts, given: &Credentials) -> Option<String> {
+    let ours = header_text(&parts.headers, &header::SEC_WEBSOCKET_PROTOCOL).is_some_and(|list| list.contains(PROTOCOL));
+    // By this it keeps its own connections out of its own records.
+    query(parts, "__chobitsu-hide__").filter(|_| !ours)?;
+    let host = header_text(&parts.headers, &header::HOST)?;
+    let public = hub.public();
+    let tls = public.tls && public.host.as_deref() == Some(host);
+    let scheme = if tls { "https" } else { "http" };
+    let code = given.code.as_ref().map(|code| format!("/at/{}", code.expose())).unwrap_or_default();
+    Some(format!("{scheme}://{host}{code}/target.js"))
+}
+
+async fn welcome_stock(hub: &Hub, socket: WebSocket, id: &TargetId, agent: &str) {
+    match stock::bootstrap(socket, id, agent).await {
+        Bootstrap::Done => hub.say(
+            "A page that runs chii's own target.js called: our agent was put into it, and chii's was silenced.".into(),
+        ),
+        Bootstrap::Forbidden(why) => hub.say(format!(
+            "A page that runs chii's own target.js cannot be used, because it does not let our agent in ({why}). Load \
+             target.js from the relay instead."
+        )),
+        Bootstrap::Silent => tracing::info!("a page that runs chii's own script did not answer"),
+    }
 }
 
 fn attach_page(hub: &Hub, parts: &Parts, given: &Credentials) -> Response {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use tokio::sync::{mpsc, watch};
@@ -13,11 +14,13 @@ use super::attendant::Attendant;
 use super::choice::{Choice, say};
 use super::conversation::Hello;
 use super::gate::{Credentials, Gate, LOCK_TIME, Now, Refusal};
-use super::leg::{LEG_QUEUE, Outgoing, close};
+use super::leg::close;
 use super::proxy::AppProxy;
+use super::queue::{QueueOut, queue};
 use super::registry::{Admission, LegId, Presence, Registry, Rule, TargetId};
 use super::scripts::Scripts;
 use super::server::RelayOptions;
+use super::stock::Rejections;
 use super::stream::Streams;
 use super::target::{Input, Target, TargetInfo, TargetState, words};
 use crate::cdp::CloseReason;
@@ -95,7 +98,10 @@ pub(super) struct Hub {
     pub(super) streams: Streams,
     /// What has been seen.
     pub(super) status: watch::Sender<RelayStatus>,
+    /// How often connections are kept awake.
+    pub(super) keep_alive: Duration,
     choice: Choice,
+    rejections: Mutex<Rejections>,
     notices: mpsc::UnboundedSender<String>,
     said: Mutex<HashSet<String>>,
     public: Mutex<Public>,
@@ -112,7 +118,7 @@ pub(super) struct Admitted {
     /// The connection.
     pub(super) leg: LegId,
     /// What it is to send.
-    pub(super) outgoing: mpsc::Receiver<Outgoing>,
+    pub(super) outgoing: QueueOut,
 }
 
 impl Hub {
@@ -128,7 +134,9 @@ impl Hub {
             scripts: Arc::default(),
             streams: Streams::default(),
             status: watch::channel(RelayStatus::default()).0,
+            keep_alive: options.keep_alive,
             choice: options.choice,
+            rejections: Mutex::default(),
             notices: options.notices,
             said: Mutex::default(),
             public: Mutex::default(),
@@ -221,8 +229,8 @@ impl Hub {
             }
             _ => self.attend(id, &hello),
         };
-        let (queue, outgoing) = mpsc::channel(LEG_QUEUE);
-        let opened = Input::Opened { leg, outgoing: queue, hello, ticket };
+        let (room, outgoing) = queue();
+        let opened = Input::Opened { leg, outgoing: room, hello, ticket };
         target.input().send(opened).await.map_err(|_| (close::DONE, "done"))?;
         self.status.send_modify(|status| status.target = Some(target.clone()));
         Ok(Admitted { target, leg, outgoing })
@@ -267,8 +275,13 @@ impl Hub {
         });
     }
 
+    /// A page that does not know when to stop is told that its code is wrong; whether it is to be silenced.
+    pub(super) fn is_nagging(&self, id: &TargetId) -> bool {
+        lock(&self.rejections).count(id)
+    }
+
     /// Tells a person, once each.
-    fn say(&self, sentence: String) {
+    pub(super) fn say(&self, sentence: String) {
         let mut said = lock(&self.said);
         if said.len() < MAX_SAID && said.insert(sentence.clone()) {
             // Whoever listens may have ended.

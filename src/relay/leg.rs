@@ -1,25 +1,26 @@
 //! One connection of a page: the socket's two halves, with bounded queues and a ping.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures_util::{SinkExt, StreamExt, stream::SplitSink, stream::SplitStream};
 use serde::Deserialize;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+use tokio_tungstenite::tungstenite::Error as WsError;
 
 use super::conversation::Hello;
+use super::queue::{Outgoing, QueueOut};
 use super::registry::LegId;
 use super::target::Input;
 
 /// Largest message: what the field's relays allow, so that a script or a result that works there works here.
 pub(super) const MAX_MESSAGE: usize = 100 << 20;
-/// Messages that may wait for a page before it counts as too slow; a run has a handful on the way.
-pub(super) const LEG_QUEUE: usize = 1024;
-/// Tunnels and NATs drop what is silent; the shortest cut seen in the field is 60 s.
-pub(super) const PING_EVERY: Duration = Duration::from_secs(15);
-/// A browser answers pings even while its page is busy: three unanswered ones mean that the connection is dead.
-const DEAD_AFTER: Duration = Duration::from_secs(45);
+/// Bytes of a page that may wait for the target's task, behind one message of any size; more, and its socket is not read.
+const INPUT_ROOM: usize = 16 << 20;
+/// A browser answers pings even while its page is busy: so many unanswered ones mean that the connection is dead.
+const DEAD_AFTER: u32 = 3;
 /// The agent says hello as soon as its socket is open.
 pub(super) const HELLO_LIMIT: Duration = Duration::from_secs(10);
 /// How long a closing page may take to confirm, and a stalled one to take a message.
@@ -31,6 +32,12 @@ pub(super) const SEND_LIMIT: Duration = Duration::from_secs(90);
 pub(super) mod close {
     /// The session is over; the agent stays quiet.
     pub(in crate::relay) const DONE: u16 = 1000;
+    /// A message was too large.
+    pub(in crate::relay) const TOO_LARGE: u16 = 1009;
+    /// Dial again.
+    pub(in crate::relay) const COME_AGAIN: u16 = 1012;
+    /// Too slow for what it is sent; dial again.
+    pub(in crate::relay) const TOO_SLOW: u16 = 1013;
     /// Wrong or expired code.
     pub(in crate::relay) const REJECTED: u16 = 4401;
     /// A newer connection of the same id took over.
@@ -39,15 +46,6 @@ pub(super) mod close {
     pub(in crate::relay) const IN_USE: u16 = 4409;
     /// Not a page that was asked for; it may become one when its address or title changes, so the agent dials again.
     pub(in crate::relay) const PASSED_OVER: u16 = 4410;
-}
-
-/// What a leg is asked to send.
-#[derive(Debug)]
-pub(super) enum Outgoing {
-    /// A message.
-    Text(String),
-    /// The end.
-    Close(u16, &'static str),
 }
 
 /// What the agent says to the relay itself; everything else goes to the client.
@@ -113,7 +111,7 @@ pub(super) fn sort(text: &str) -> Option<AgentSays> {
 pub(super) fn input_of(leg: LegId, text: &str) -> Input {
     match sort(text) {
         Some(says) => Input::Agent(leg, says),
-        None => Input::Page(leg, text.to_owned()),
+        None => Input::Page(leg, text.to_owned(), None),
     }
 }
 
@@ -150,54 +148,102 @@ pub(super) async fn hello(socket: &mut WebSocket) -> Option<Hello> {
 pub(super) async fn run(
     socket: WebSocket,
     leg: LegId,
-    outgoing: mpsc::Receiver<Outgoing>,
+    outgoing: QueueOut,
     target: mpsc::Sender<Input>,
+    keep_alive: Duration,
 ) {
     let (sink, stream) = socket.split();
+    let (end, ended) = oneshot::channel();
+    let read = async {
+        let reason = read(stream, leg, &target, keep_alive).await;
+        // The writer says it to the page.
+        if let Some(reason) = reason
+            && end.send(reason).is_ok()
+        {
+            std::future::pending::<()>().await;
+        }
+    };
     tokio::select! {
-        () = read(stream, leg, &target) => {}
-        () = write(sink, outgoing) => {}
+        () = read => {}
+        () = write(sink, outgoing, ended, keep_alive) => {}
     }
     // A target that has ended needs no news.
     let _ = target.send(Input::Closed(leg)).await;
 }
 
-async fn read(mut stream: SplitStream<WebSocket>, leg: LegId, target: &mpsc::Sender<Input>) {
-    while let Ok(Some(Ok(message))) = timeout(DEAD_AFTER, stream.next()).await {
+/// Reads until the connection ends; returns what the page is to be told, if it is still there.
+async fn read(
+    mut stream: SplitStream<WebSocket>,
+    leg: LegId,
+    target: &mpsc::Sender<Input>,
+    keep_alive: Duration,
+) -> Option<(u16, &'static str)> {
+    let room = Arc::new(Semaphore::new(INPUT_ROOM));
+    loop {
+        let message = match timeout(keep_alive * DEAD_AFTER, stream.next()).await.ok()?? {
+            Ok(message) => message,
+            Err(error) if is_too_large(&error) => {
+                // It counts as received: sent again after a reconnect, it would be too large again.
+                let _ = target.send(Input::TooLarge(leg)).await;
+                return Some((close::TOO_LARGE, "a message of more than 100 MiB"));
+            }
+            Err(_) => return None,
+        };
         let input = match message {
-            Message::Text(text) => input_of(leg, &text),
+            Message::Text(text) => {
+                let mut input = input_of(leg, &text);
+                if let Input::Page(_, text, taken) = &mut input {
+                    let size = u32::try_from(text.len().clamp(1, INPUT_ROOM)).unwrap_or(u32::MAX);
+                    *taken = Some(Arc::clone(&room).acquire_many_owned(size).await.ok()?);
+                }
+                input
+            }
             Message::Ping(_) | Message::Pong(_) => continue,
             // CDP is text.
-            Message::Binary(_) | Message::Close(_) => return,
+            Message::Binary(_) | Message::Close(_) => return None,
         };
-        if target.send(input).await.is_err() {
-            return;
-        }
+        target.send(input).await.ok()?;
     }
 }
 
-async fn write(mut sink: SplitSink<WebSocket, Message>, mut outgoing: mpsc::Receiver<Outgoing>) {
-    let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+fn is_too_large(error: &axum::Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<WsError>());
+    matches!(cause, Some(WsError::Capacity(_)))
+}
+
+async fn write(
+    mut sink: SplitSink<WebSocket, Message>,
+    mut outgoing: QueueOut,
+    mut ended: oneshot::Receiver<(u16, &'static str)>,
+    keep_alive: Duration,
+) {
+    let mut ping = interval_at(Instant::now() + keep_alive, keep_alive);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        let message = tokio::select! {
+    let cut = outgoing.cut();
+    let (code, reason) = loop {
+        let (size, message) = tokio::select! {
+            () = cut.cancelled() => break (close::TOO_SLOW, "too slow for what it is sent"),
+            Ok(end) = &mut ended => break end,
             next = outgoing.recv() => match next {
-                Some(Outgoing::Text(text)) => Message::Text(text.into()),
-                Some(Outgoing::Close(code, reason)) => {
-                    let frame = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
-                    let _ = timeout(CLOSE_LIMIT, sink.send(frame)).await;
-                    // The reader ends this leg when the page has confirmed; this is for one that does not.
-                    tokio::time::sleep(CLOSE_LIMIT).await;
-                    return;
-                }
+                Some(Outgoing::Text(text)) => (text.len(), Message::Text(text.into())),
+                Some(Outgoing::Close(code, reason)) => break (code, reason),
                 None => return,
             },
-            _ = ping.tick() => Message::Ping(Vec::new().into()),
+            _ = ping.tick() => (0, Message::Ping(Vec::new().into())),
         };
-        if !matches!(timeout(SEND_LIMIT, sink.send(message)).await, Ok(Ok(()))) {
+        let sent = tokio::select! {
+            () = cut.cancelled() => break (close::TOO_SLOW, "too slow for what it is sent"),
+            sent = timeout(SEND_LIMIT, sink.send(message)) => sent,
+        };
+        if !matches!(sent, Ok(Ok(()))) {
             return;
         }
-    }
+        outgoing.sent(size);
+    };
+    let frame = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
+    let _ = timeout(CLOSE_LIMIT, sink.send(frame)).await;
+    // The reader ends this leg when the page has confirmed; this is for one that does not.
+    tokio::time::sleep(CLOSE_LIMIT).await;
 }
 
 #[cfg(test)]

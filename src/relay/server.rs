@@ -24,6 +24,8 @@ use crate::totp::Totp;
 /// A connection that carries nothing is asked after so long, and is over some minute later when no answer comes.
 const KEEPALIVE: TcpKeepalive =
     TcpKeepalive::new().with_time(Duration::from_secs(30)).with_interval(Duration::from_secs(10));
+/// Tunnels and NATs drop what is silent; the shortest cut seen in the field is 60 s.
+pub const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// How long pages get to be told that the run is over.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1);
 
@@ -40,6 +42,8 @@ pub struct RelayOptions {
     pub app: Option<AppAddress>,
     /// Which page is wanted.
     pub choice: Choice,
+    /// How often connections of pages are kept awake.
+    pub keep_alive: Duration,
     /// Takes what a person should know, in sentences.
     pub notices: mpsc::UnboundedSender<String>,
 }
@@ -51,7 +55,15 @@ impl RelayOptions {
     /// There, for any page, and with nobody who wants to know what happens.
     pub fn local(secret: Secret, agent: &str) -> Self {
         let (notices, _) = mpsc::unbounded_channel();
-        Self { secret, agent: agent.into(), listen: Self::LOOPBACK, app: None, choice: Choice::default(), notices }
+        Self {
+            secret,
+            agent: agent.into(),
+            listen: Self::LOOPBACK,
+            app: None,
+            choice: Choice::default(),
+            keep_alive: DEFAULT_KEEP_ALIVE,
+            notices,
+        }
     }
 }
 

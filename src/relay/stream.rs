@@ -20,7 +20,8 @@ use super::conversation::Hello;
 use super::gate::Credentials;
 use super::http::{answer, empty, rejected};
 use super::hub::{Admitted, Hub};
-use super::leg::{AgentSays, HELLO_LIMIT, MAX_MESSAGE, Outgoing, PING_EVERY, SEND_LIMIT, input_of, sort};
+use super::leg::{AgentSays, HELLO_LIMIT, MAX_MESSAGE, SEND_LIMIT, close, input_of, sort};
+use super::queue::{Outgoing, QueueOut};
 use super::registry::{LegId, TargetId};
 use super::target::Input;
 use crate::secret::{Hidden, random_ticket, same};
@@ -112,7 +113,7 @@ async fn open(hub: &Arc<Hub>, id: TargetId, hello: Hello) -> Response {
     let (out, pieces) = mpsc::channel(1);
     let task_hub = Arc::clone(hub);
     hub.tasks.spawn(async move {
-        write(outgoing, &out, &key, &upward).await;
+        write(outgoing, &out, &key, &upward, task_hub.keep_alive).await;
         task_hub.streams.remove(&key);
         // A target that has ended needs no news.
         let _ = upward.target.send(Input::Closed(leg)).await;
@@ -122,21 +123,37 @@ async fn open(hub: &Arc<Hub>, id: TargetId, hello: Hello) -> Response {
 }
 
 /// Writes events until one side ends it.
-async fn write(mut outgoing: mpsc::Receiver<Outgoing>, out: &mpsc::Sender<Bytes>, key: &Hidden, upward: &Upward) {
+async fn write(mut outgoing: QueueOut, out: &mpsc::Sender<Bytes>, key: &Hidden, upward: &Upward, keep_alive: Duration) {
     let key = json!({ "method": "Relay.stream", "params": { "key": key.expose() } });
     let mut next = Some(format!(":{}\n\n{}", " ".repeat(PADDING), event(&key.to_string())));
-    let mut ping = interval(PING_EVERY);
+    let mut ping = interval(keep_alive);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut last = false;
+    let mut size = 0;
+    let cut = outgoing.cut();
     loop {
-        if let Some(text) = next.take()
-            && (!matches!(timeout(SEND_LIMIT, out.send(text.into())).await, Ok(Ok(()))) || last)
-        {
-            return;
+        if let Some(text) = next.take() {
+            let sent = tokio::select! {
+                sent = timeout(SEND_LIMIT, out.send(text.into())) => sent,
+                // It takes nothing, not even the reason.
+                () = cut.cancelled() => return,
+            };
+            if !matches!(sent, Ok(Ok(()))) || last {
+                return;
+            }
+            outgoing.sent(std::mem::take(&mut size));
         }
         tokio::select! {
+            () = cut.cancelled() => {
+                last = true;
+                next = Some(closing(close::TOO_SLOW, "too slow for what it is sent"));
+                continue;
+            }
             message = outgoing.recv() => next = match message {
-                Some(Outgoing::Text(text)) => Some(event(&text)),
+                Some(Outgoing::Text(text)) => {
+                    size = text.len();
+                    Some(event(&text))
+                }
                 Some(Outgoing::Close(code, reason)) => {
                     last = true;
                     Some(closing(code, reason))

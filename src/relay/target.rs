@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use super::conversation::Hello;
-use super::leg::{AgentSays, Outgoing};
+use super::leg::AgentSays;
+use super::queue::QueueIn;
 use super::registry::{LegId, TargetId};
 use crate::cdp::CloseReason;
 use crate::cdp::transport::{self, Peer, Transport};
@@ -104,13 +105,15 @@ pub struct TargetView {
 #[derive(Debug)]
 pub(super) enum Input {
     /// A connection said hello.
-    Opened { leg: LegId, outgoing: mpsc::Sender<Outgoing>, hello: Hello, ticket: Hidden },
+    Opened { leg: LegId, outgoing: QueueIn, hello: Hello, ticket: Hidden },
     /// A connection ended.
     Closed(LegId),
     /// A message for the relay.
     Agent(LegId, AgentSays),
-    /// A message for the client.
-    Page(LegId, String),
+    /// A message for the client, and the room it takes, where that is limited, until it has been handed on.
+    Page(LegId, String, Option<OwnedSemaphorePermit>),
+    /// A message that was too large to be read.
+    TooLarge(LegId),
     /// A client comes, in place of the one that was there.
     Connect(Peer),
     /// Somebody wants to know whether it is alive; the sender is dropped when it is left.

@@ -16,7 +16,7 @@ use crate::attach::{AttachPresenter, DeviceOptions, DevicePages, LinkKind, Reach
 use crate::cdp::page::PageSource;
 use crate::chrome::{ChromeOptions, ChromePages, EndpointOptions, EndpointPages};
 use crate::event::TargetKind;
-use crate::relay::{AppAddressError, Choice};
+use crate::relay::{AppAddressError, Choice, DEFAULT_KEEP_ALIVE};
 use crate::replay::ReplayError;
 use crate::secret::{Secret, SecretError, find_secret};
 use crate::settings::{LinkWish, Settings};
@@ -138,6 +138,7 @@ fn device(settings: &Settings, presenter: Box<dyn AttachPresenter>) -> Result<Pa
         app,
         reach,
         choice: choice(settings),
+        keep_alive: attach.keep_alive.unwrap_or(DEFAULT_KEEP_ALIVE),
         attach_timeout: attach.timeout.as_ref().map(|timeout| timeout.value),
     };
     let source = DevicePages::new(options, presenter);
@@ -168,6 +169,7 @@ fn webkit(settings: &Settings) -> Result<Pages, SessionError> {
         app,
         reach: Reach::LOOPBACK,
         choice,
+        keep_alive: settings.attach.keep_alive.unwrap_or(DEFAULT_KEEP_ALIVE),
         attach_timeout: Some(attach_timeout),
     };
     let source = WebkitPages::new(options, device);

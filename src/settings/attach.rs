@@ -21,6 +21,7 @@ pub(super) fn attach(from: &Sources<'_>) -> Result<AttachSettings, SettingsError
         timeout: timeout.or_else(in_ci),
         link: link(from)?,
         tunnel: tunnel(from)?,
+        keep_alive: from.duration("--keep-alive", |given| &given.keep_alive)?.map(|given| given.value),
         device: from
             .text("--device", |given| &given.device)
             .map(|text| text.value)

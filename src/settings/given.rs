@@ -75,6 +75,9 @@ pub struct Given {
     /// How much of one payload is recorded.
     #[serde(deserialize_with = "text")]
     pub capture_max_payload: Option<String>,
+    /// How often connections of pages are kept awake.
+    #[serde(deserialize_with = "text")]
+    pub keep_alive: Option<String>,
     /// `name` or `name=path`.
     pub reporter: Vec<String>,
     /// Folder of the artifacts.

@@ -140,6 +140,8 @@ pub struct AttachSettings {
     pub link: LinkWish,
     /// How the phone reaches the relay.
     pub tunnel: TunnelSettings,
+    /// How often connections of pages are kept awake, where it was said.
+    pub keep_alive: Option<Duration>,
     /// Part of the user agent, title or address of the page that is wanted.
     pub device: Option<String>,
     /// A second page takes the place of the first.

@@ -108,6 +108,7 @@ mod tests {
         all.map(|(interface, ip)| LanAddress { interface: interface.into(), ip: ip.parse().unwrap() }).to_vec()
     }
 
+    /// O-34
     #[test]
     fn the_default_route_goes_before_virtual_interfaces() {
         let found = choose(machine(), None, Some("192.168.0.7".parse().unwrap())).unwrap();

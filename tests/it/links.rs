@@ -75,6 +75,7 @@ fn refused(args: &[&str], why: &str, next: &str) {
     assert!(!said.contains("Attach link") && !said.contains('▀') && !said.contains("at="), "{args:?}: {said}");
 }
 
+/// O-46
 #[test]
 fn a_link_that_the_page_could_not_use_is_not_shown() {
     refused(

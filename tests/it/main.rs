@@ -15,6 +15,7 @@ mod lost_pages;
 mod mcp;
 mod odd_pages;
 mod proxy;
+mod qr;
 mod relay;
 mod replay;
 mod same_results;

@@ -3,8 +3,10 @@
 mod badge;
 mod doors;
 mod gate;
+mod limits;
 mod loss;
 mod policy;
+mod stock;
 mod stream;
 mod which;
 
@@ -18,7 +20,7 @@ use devtools_test::cdp::runtime::{
 };
 use devtools_test::cdp::{CdpError, CdpEvent, EventStream};
 use devtools_test::event::{EventKind, Events, RunEvent};
-use devtools_test::relay::{Choice, RelayOptions};
+use devtools_test::relay::{Choice, DEFAULT_KEEP_ALIVE, RelayOptions};
 use devtools_test::secret::{Hidden, Secret};
 use devtools_test::webkit::{Webkit, WebkitOptions};
 use serde_json::{Value, json};
@@ -64,6 +66,7 @@ impl Desk {
             app: None,
             reach,
             choice: Choice::default(),
+            keep_alive: DEFAULT_KEEP_ALIVE,
             attach_timeout: Some(attach_timeout),
         };
         let pages = DevicePages::new(options, Box::new(Links(sender)));

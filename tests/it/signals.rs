@@ -22,12 +22,18 @@ fn profiles(folder: &Path) -> usize {
 
 /// A run whose first test is over and whose second never ends.
 fn busy() -> (Running, tempfile::TempDir) {
+    busy_in(None)
+}
+
+/// The same, in this temporary folder.
+fn busy_in(scratch: Option<&Path>) -> (Running, tempfile::TempDir) {
     let project = tempfile::tempdir().unwrap();
     let test = "import { it } from 'vitest';\n\
                 it('is over', () => {});\n\
                 it('never ends', () => { console.log('second test runs'); return new Promise(() => {}); }, 0);\n";
     fs_err::write(project.path().join("a.ait.test.ts"), test).unwrap();
     let tool: Tool = tool(project.path()).args(["a.ait.test.ts", "--target", "chrome", "--timeout", "100s"]);
+    let tool = scratch.into_iter().fold(tool, |tool, folder| tool.env("TMPDIR", folder));
     let report = tool.report_dir();
     let mut running = tool.args(["--report-dir".as_ref(), report.as_os_str()]).start();
     running.wait_for("the second test", |line| line.contains("second test runs").then_some(()));
@@ -80,4 +86,29 @@ fn after_sigkill_the_browser_goes_and_the_next_start_sweeps() {
     let next = tool(project.path()).env("TMPDIR", &scratch).args(["b.ait.test.ts", "--target", "chrome"]).run();
     next.expect_code(0);
     assert_eq!(profiles(&scratch), 0, "the next start swept the profile of the killed one");
+}
+
+/// O-16
+#[test]
+#[cfg(target_os = "linux")]
+fn twenty_killed_runs_leave_a_temp_folder_that_the_next_start_sweeps() {
+    let scratch = tempfile::tempdir().unwrap();
+    for _ in 0..20 {
+        let (running, _project) = busy_in(Some(scratch.path()));
+        running.signal(Signal::KILL);
+        let outcome = running.wait();
+        assert_eq!((outcome.code, outcome.left_behind.as_slice()), (None, [].as_slice()), "{}", outcome.transcript());
+        // Each start sweeps what the one before has left.
+        assert!(profiles(scratch.path()) <= 1, "{}", profiles(scratch.path()));
+    }
+    let project = tempfile::tempdir().unwrap();
+    fs_err::write(project.path().join("b.ait.test.ts"), "import { it } from 'vitest';\nit('runs', () => {});\n")
+        .unwrap();
+    tool(project.path())
+        .env("TMPDIR", scratch.path())
+        .args(["b.ait.test.ts", "--target", "chrome"])
+        .run()
+        .expect_code(0);
+    let left: Vec<_> = fs_err::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
 }

@@ -327,3 +327,21 @@ fn only_the_page_that_was_asked_for_is_used_and_the_others_are_listed() {
     let said = report.outcome.transcript();
     assert!(said.contains("--device fits none of them: Linux x86_64, Chrome"), "{said}");
 }
+
+/// O-07: the way to the page is slow, and everything is in it before the first test all the same.
+#[test]
+fn globals_are_there_before_the_first_test_on_a_slow_way() {
+    let project = tempfile::tempdir().unwrap();
+    let test = "import { expect, it } from 'vitest';\nit('finds it', () => { expect(globalThis.API).toBe('x'); });\n";
+    fs_err::write(project.path().join("a.ait.test.ts"), test).unwrap();
+    let mut running = tool(project.path())
+        .args(["a.ait.test.ts", "--show-url", "--global", "API=\"x\"", "--attach-timeout", "60s"])
+        .start();
+    let shown = running.wait_for("the attach link", link);
+    let wire = Wire::to(&shown, Faults { delay: Duration::from_secs(1), ..Faults::default() });
+    let phone = Phone::open(&wire.link(&shown));
+    let outcome = running.wait();
+    drop(phone);
+    outcome.expect_code(0);
+    assert!(outcome.stdout.contains("1 passed"), "{}", outcome.transcript());
+}

@@ -228,6 +228,7 @@ async fn one_that_moves_during_a_run_takes_everybody_along() {
     assert_eq!(stand_in.living(), []);
 }
 
+/// O-36
 #[tokio::test]
 async fn a_program_that_cannot_is_quoted() {
     let words = failure("exit-1", QUICK).await;
@@ -252,6 +253,7 @@ async fn an_edge_that_knows_no_tunnel_is_not_the_relay() {
     assert!(!words.contains("{"), "{words}");
 }
 
+/// O-36
 #[tokio::test]
 async fn it_counts_as_up_once_its_name_is_known() {
     let stand_in = StandIn::new("late");

@@ -67,6 +67,7 @@ fn launcher_links_carry_the_app_as_it_is() {
     );
 }
 
+/// O-46
 #[test]
 fn links_that_cannot_work_are_not_made() {
     const LOCAL: &str = "http://127.0.0.1:1";

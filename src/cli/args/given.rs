@@ -70,6 +70,7 @@ fn shared(place: PlaceArgs, page: PageArgs, capture: CaptureArgs, limits: LimitA
         dashboard_port: place.dashboard_port,
         headless: switch(place.headless),
         device: place.device,
+        keep_alive: place.keep_alive,
         take_over: switch(place.take_over),
         attach_timeout: place.attach_timeout,
         show_url: place.show_url,

@@ -5,6 +5,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::cdp::transport::Transport;
+use crate::relay::queue::{QueueOut, queue_of};
 use crate::relay::registry::{Presence, Registry, Rule, TargetId};
 use crate::relay::target::{Target, TargetInfo};
 
@@ -31,9 +32,9 @@ impl Lab {
         Self { target, registry: Registry::default(), shutdown, task }
     }
 
-    async fn open(&mut self, doc: &str, room: usize) -> (LegId, mpsc::Receiver<Outgoing>) {
+    async fn open(&mut self, doc: &str, room: usize) -> (LegId, QueueOut) {
         let (_, leg) = self.registry.admit(self.target.id(), doc, Presence::Silent, Rule::Older);
-        let (outgoing, sent) = mpsc::channel(room);
+        let (outgoing, sent) = queue_of(room);
         let hello = Hello { doc: doc.into(), visible: true, ..Hello::default() };
         let opened = Input::Opened { leg, outgoing, hello, ticket: Hidden::new("t") };
         self.target.input().send(opened).await.unwrap();
@@ -183,7 +184,7 @@ async fn a_page_that_may_not_evaluate_is_told_where_its_script_waits() {
             lab.target.input().send(Input::Agent(leg, AgentSays::Echo { received: 1, visible: true })).await.unwrap();
         }
         let reply = json!({ "id": id, "result": {} }).to_string();
-        lab.target.input().send(Input::Page(leg, reply)).await.unwrap();
+        lab.target.input().send(Input::Page(leg, reply, None)).await.unwrap();
         id
     };
     let (answered, id) = tokio::join!(call, page);

@@ -106,7 +106,8 @@ function start(script: string, base: string, nonce: string): void {
   });
   const { receive } = dispatcher;
   const badge = createBadge();
-  host = connect(() => `${base}target/${id}?v=${version}`, {
+  // The mark keeps our connection out of the records of a chobitsu that is in the page, too.
+  host = connect(() => `${base}target/${id}?v=${version}&__chobitsu-hide__=true`, {
     hello,
     receive,
     connected() {

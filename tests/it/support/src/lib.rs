@@ -33,3 +33,9 @@ pub fn repo() -> PathBuf {
 pub fn fixtures() -> PathBuf {
     repo().join("fixtures")
 }
+
+/// chii's own `target.js`, as `scripts/setup` got it.
+pub fn stock_script() -> String {
+    let path = repo().join("target/setup/chii-1.15.5/target.js");
+    fs_err::read_to_string(path).unwrap_or_else(|error| panic!("{error}; scripts/setup gets it"))
+}

@@ -36,6 +36,8 @@ pub struct Faults {
     pub idle_limit: Option<Duration>,
     /// It is a proxy that knows no WebSockets.
     pub refuses_sockets: bool,
+    /// The first bytes wait for so long.
+    pub delay: Duration,
 }
 
 /// A running way; dropping it cuts it for good.
@@ -73,6 +75,7 @@ impl Wire {
                         carried_in.send_modify(|count| *count += 1);
                         let (orders, refused) = (orders_in.clone(), refused_in.clone());
                         open.spawn(async move {
+                            tokio::time::sleep(faults.delay).await;
                             let first =
                                 if faults.refuses_sockets { without_socket(&mut phone).await } else { Some(vec![]) };
                             match first {

@@ -1,0 +1,205 @@
+//! How much the relay takes, how long it waits, and how it ends.
+
+use std::time::Instant;
+
+use devtools_test::relay::Relay;
+use futures_util::{SinkExt, StreamExt};
+use proptest::prelude::*;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+
+use super::gate::{Socket, closed, code, dial, get, hello, relay};
+use super::*;
+
+/// What every relay of the field takes, and ours.
+const LARGEST: usize = 100 << 20;
+const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
+
+async fn page(relay: &Relay, id: &str) -> Socket {
+    let mut socket = dial(relay, &format!("/at/{}/target/{id}", code(relay)), None).await.unwrap();
+    hello(&mut socket, "d1").await;
+    socket
+}
+
+async fn client(relay: &Relay) -> devtools_test::cdp::Client {
+    let target = relay.status().borrow().target.clone().unwrap();
+    devtools_test::cdp::Client::new(target.connect().await)
+}
+
+/// The next command, and its id.
+async fn command(page: &mut Socket) -> (u64, usize) {
+    loop {
+        let message = timeout(WITHIN, page.next()).await.unwrap().unwrap().unwrap();
+        let Message::Text(text) = message else { continue };
+        if !text.contains("\"Relay.") {
+            let command: Value = serde_json::from_str(&text).unwrap();
+            return (command["id"].as_u64().unwrap(), text.len());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_may_be_as_large_as_elsewhere_in_either_direction() {
+    let relay = relay().await;
+    let mut page = page(&relay, "a").await;
+    let session = client(&relay).await.root();
+    let up = "x".repeat(LARGEST - 200);
+    let params = json!({ "expression": up });
+    let asked = session.call::<Value>("Runtime.evaluate", params, WITHIN * 2);
+    let answer = async {
+        let (id, size) = command(&mut page).await;
+        assert!(size > up.len() && size <= LARGEST, "{size}");
+        let frame = |len: usize| format!(r#"{{"id":{id},"result":{{"x":"{}"}}}}"#, "y".repeat(len));
+        let text = frame(LARGEST - frame(0).len());
+        assert_eq!(text.len(), LARGEST);
+        page.send(Message::text(text)).await.unwrap();
+        page
+    };
+    let (answer, _page) = tokio::join!(asked, answer);
+    assert!(answer.unwrap()["x"].as_str().unwrap().len() > LARGEST - 100);
+    relay.shutdown().await;
+}
+
+/// It would be sent again after each reconnect, for ever, if it counted as not received.
+#[tokio::test]
+async fn one_byte_more_ends_the_connection_with_a_reason_and_is_not_asked_for_again() {
+    let relay = relay().await;
+    let mut page = page(&relay, "a").await;
+    page.send(Message::text("z".repeat(LARGEST + 1))).await.unwrap();
+    assert_eq!(closed(&mut page).await, (1009, "a message of more than 100 MiB".into()));
+    let mut again = dial(&relay, &format!("/at/{}/target/a", code(&relay)), None).await.unwrap();
+    assert_eq!(hello(&mut again, "d1").await["params"]["received"], 1);
+    relay.shutdown().await;
+}
+
+#[tokio::test]
+async fn no_compression_is_agreed_on_with_a_page() {
+    let relay = relay().await;
+    let path = format!("ws://{}/at/{}/target/a", relay.address(), code(&relay));
+    let mut request = path.into_client_request().unwrap();
+    let offer = "permessage-deflate; client_max_window_bits, x-webkit-deflate-frame";
+    request.headers_mut().insert("sec-websocket-extensions", offer.parse().unwrap());
+    let (_socket, answer) = tokio_tungstenite::connect_async(request).await.unwrap();
+    assert!(answer.headers().get("sec-websocket-extensions").is_none(), "{answer:?}");
+    relay.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_connection_is_kept_awake_as_often_as_it_was_asked() {
+    let secret = Secret::random().unwrap();
+    let options = RelayOptions { keep_alive: Duration::from_millis(200), ..RelayOptions::local(secret, "") };
+    let relay = Relay::start(options).await.unwrap();
+    let mut page = page(&relay, "a").await;
+    let began = Instant::now();
+    let mut pings = 0;
+    while pings < 5 {
+        if let Message::Ping(_) = timeout(WITHIN, page.next()).await.unwrap().unwrap().unwrap() {
+            pings += 1;
+        }
+    }
+    assert!(began.elapsed() > Duration::from_millis(800), "{:?}", began.elapsed());
+    // One that does not answer pings is dead after three of them.
+    let target = relay.status().borrow().target.clone().unwrap();
+    let lost = |view: &devtools_test::relay::TargetView| !view.state.answers();
+    timeout(WITHIN, target.watch().wait_for(lost)).await.unwrap().unwrap();
+    relay.shutdown().await;
+}
+
+/// A page that takes nothing while a client talks to it without end.
+#[tokio::test]
+async fn a_page_that_reads_nothing_is_cut_and_the_client_is_told_when_it_stays_away() {
+    let relay = relay().await;
+    let stalled = page(&relay, "a").await;
+    let session = client(&relay).await.root();
+    let params = json!({ "expression": "x".repeat(64 << 10) });
+    let began = Instant::now();
+    let mut asked = futures_util::stream::FuturesUnordered::new();
+    for _ in 0..4000 {
+        asked.push(session.call::<Value>("Runtime.evaluate", params.clone(), WITHIN));
+    }
+    let first = timeout(WITHIN, asked.next()).await.unwrap().unwrap();
+    assert!(first.is_err(), "{first:?}");
+    assert!(began.elapsed() < WITHIN, "{:?}", began.elapsed());
+    drop(stalled);
+    relay.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_end_tells_everybody_within_a_second() {
+    let relay = relay().await;
+    let mut used = page(&relay, "a").await;
+    // One that has not said who it is, one that was refused and does not confirm, one that reads nothing, an HTTP
+    // connection that is kept open, and one that has said half a request.
+    let silent = dial(&relay, &format!("/at/{}/target/b", code(&relay)), None).await.unwrap();
+    let refused = dial(&relay, "/at/000000x/target/c", None).await.unwrap();
+    let mut kept = TcpStream::connect(relay.address()).await.unwrap();
+    kept.write_all(b"GET /nothing HTTP/1.1\r\nHost: h\r\n\r\n").await.unwrap();
+    let mut answer = [0; 12];
+    kept.read_exact(&mut answer).await.unwrap();
+    let mut half = TcpStream::connect(relay.address()).await.unwrap();
+    half.write_all(b"GET /target.js HTTP/1.1\r\nHos").await.unwrap();
+    let began = Instant::now();
+    relay.shutdown().await;
+    assert!(began.elapsed() < Duration::from_millis(1200), "{:?}", began.elapsed());
+    assert_eq!(closed(&mut used).await.0, 1000);
+    let mut rest = Vec::new();
+    let ended = timeout(Duration::from_secs(1), kept.read_to_end(&mut rest)).await;
+    assert!(ended.is_ok(), "the kept connection is closed");
+    assert!(TcpStream::connect(relay.address()).await.is_err(), "nobody listens any more");
+    drop((silent, refused, half));
+}
+
+/// One WebSocket frame as it may come: any opcode, any flags, any length it claims to have.
+fn frame() -> impl Strategy<Value = Vec<u8>> {
+    let length = prop_oneof![
+        (0..126_u8).prop_map(|n| vec![n]),
+        any::<u16>().prop_map(|n| [vec![126], n.to_be_bytes().to_vec()].concat()),
+        any::<u64>().prop_map(|n| [vec![127], n.to_be_bytes().to_vec()].concat()),
+    ];
+    let payload = prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..125),
+        "\\{\"(id|method)\":[ -~]{0,40}\\}".prop_map(String::into_bytes),
+        r#"\{"method":"Agent\.(hello|echo|page|skipped|leaving)","params":\{[ -~]{0,30}\}\}"#
+            .prop_map(String::into_bytes),
+    ];
+    let honest = (any::<u8>(), payload.clone()).prop_map(|(first, payload)| {
+        let length = u8::try_from(payload.len()).unwrap_or(125);
+        // A mask of zeros leaves the payload as it is.
+        [vec![first, 0x80 | length, 0, 0, 0, 0], payload].concat()
+    });
+    let odd = (any::<u8>(), any::<bool>(), length, payload).prop_map(|(first, masked, mut length, payload)| {
+        length[0] |= if masked { 0x80 } else { 0 };
+        [vec![first], length, payload].concat()
+    });
+    prop_oneof![3 => honest, 1 => odd]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_frame_brings_the_relay_down(frames in proptest::collection::vec(frame(), 1..12), greets in any::<bool>()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let relay = relay().await;
+            let mut stream = TcpStream::connect(relay.address()).await.unwrap();
+            let head = format!("GET /at/{}/target/x HTTP/1.1\r\nHost: h\r\n{UPGRADE}\r\n", code(&relay));
+            stream.write_all(head.as_bytes()).await.unwrap();
+            if greets {
+                let hello = br#"{"method":"Agent.hello","params":{"doc":"d","visible":true}}"#;
+                let length = u8::try_from(hello.len()).unwrap();
+                stream.write_all(&[&[0x81, 0x80 | length, 0, 0, 0, 0], &hello[..]].concat()).await.unwrap();
+            }
+            for frame in &frames {
+                // It may have been closed by an earlier one.
+                drop(stream.write_all(frame).await);
+            }
+            drop(stream.shutdown().await);
+            drop(timeout(Duration::from_secs(2), stream.read_to_end(&mut Vec::new())).await);
+            assert_eq!(get(&relay, &format!("/at/{}/target.js", code(&relay)), "").await.0, 200);
+            relay.shutdown().await;
+        });
+    }
+}
