@@ -36,6 +36,8 @@ pub struct Transport {
 #[derive(Debug)]
 pub struct Peer {
     outgoing: mpsc::Sender<Result<String, CloseReason>>,
+    /// Room for the reason of the end, whatever waits before it.
+    last: Option<mpsc::OwnedPermit<Result<String, CloseReason>>>,
     incoming: mpsc::Receiver<String>,
 }
 
@@ -46,9 +48,10 @@ pub struct PeerGone;
 
 /// Two ends in memory: what one sends the other receives.
 pub fn memory() -> (Peer, Transport) {
-    let (to_client, incoming) = mpsc::channel(QUEUE);
+    let (to_client, incoming) = mpsc::channel(QUEUE + 1);
     let (outgoing, from_client) = mpsc::channel(QUEUE);
-    let peer = Peer { outgoing: to_client, incoming: from_client };
+    let last = to_client.clone().try_reserve_owned().ok();
+    let peer = Peer { outgoing: to_client, last, incoming: from_client };
     (peer, Transport { outgoing, incoming, tasks: JoinSet::new() })
 }
 
@@ -66,15 +69,16 @@ impl Peer {
         self.incoming.recv().await
     }
 
-    /// Ends the connection and tells the client why. Never waits: a client whose queue is full learns only that it is
-    /// over.
+    /// Ends the connection and tells the client why, after whatever it has not taken yet. Never waits.
     pub fn close(self, reason: impl Into<Arc<str>>) {
         self.close_with(CloseReason::Disconnected(reason.into()));
     }
 
     /// Ends the connection with a reason of any kind.
     pub fn close_with(self, reason: CloseReason) {
-        drop(self.outgoing.try_send(Err(reason)));
+        if let Some(last) = self.last {
+            last.send(Err(reason));
+        }
     }
 }
 

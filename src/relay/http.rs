@@ -149,16 +149,22 @@ fn stock_agent(hub: &Hub, parts: &Parts, given: &Credentials) -> Option<String> 
     Some(format!("{scheme}://{host}{code}/target.js"))
 }
 
-async fn welcome_stock(hub: &Hub, socket: WebSocket, id: &TargetId, agent: &str) {
-    match stock::bootstrap(socket, id, agent).await {
-        Bootstrap::Done => hub.say(
+async fn welcome_stock(hub: &Hub, mut socket: WebSocket, id: &TargetId, agent: &str) {
+    let outcome = tokio::select! {
+        outcome = stock::bootstrap(&mut socket, id, agent) => Some(outcome),
+        () = hub.shutdown.cancelled() => None,
+    };
+    stock::silence(socket, outcome.as_ref()).await;
+    match outcome {
+        None => {}
+        Some(Bootstrap::Done) => hub.say(
             "A page that runs chii's own target.js called: our agent was put into it, and chii's was silenced.".into(),
         ),
-        Bootstrap::Forbidden(why) => hub.say(format!(
+        Some(Bootstrap::Forbidden(why)) => hub.say(format!(
             "A page that runs chii's own target.js cannot be used, because it does not let our agent in ({why}). Load \
              target.js from the relay instead."
         )),
-        Bootstrap::Silent => tracing::info!("a page that runs chii's own script did not answer"),
+        Some(Bootstrap::Silent) => tracing::info!("a page that runs chii's own script did not answer"),
     }
 }
 

@@ -36,22 +36,23 @@ pub(super) enum Bootstrap {
     Silent,
 }
 
-/// Has the page load our agent, and ends the connection.
-pub(super) async fn bootstrap(mut socket: WebSocket, id: &TargetId, agent: &str) -> Bootstrap {
-    let asked = socket.send(Message::Text(command(id, agent).into())).await;
-    let answer = match asked {
-        Ok(()) => timeout(ANSWER_LIMIT, reply(&mut socket)).await.ok().flatten(),
-        Err(_) => None,
-    };
-    let outcome = answer.as_ref().map_or(Bootstrap::Silent, outcome);
-    match outcome {
-        Bootstrap::Silent => dismiss(socket, close::COME_AGAIN, "no answer").await,
-        _ => dismiss(socket, close::DONE, "our agent takes over").await,
-    }
-    outcome
+/// Has the page load our agent.
+pub(super) async fn bootstrap(socket: &mut WebSocket, id: &TargetId, agent: &str) -> Bootstrap {
+    let answer = timeout(ANSWER_LIMIT, reply(socket, command(id, agent))).await.ok().flatten();
+    answer.as_ref().map_or(Bootstrap::Silent, outcome)
 }
 
-async fn reply(socket: &mut WebSocket) -> Option<Value> {
+/// Ends the connection of a page that was asked, or that is not asked any more.
+pub(super) async fn silence(socket: WebSocket, outcome: Option<&Bootstrap>) {
+    match outcome {
+        Some(Bootstrap::Silent) => dismiss(socket, close::COME_AGAIN, "no answer").await,
+        Some(_) => dismiss(socket, close::DONE, "our agent takes over").await,
+        None => dismiss(socket, close::DONE, "done").await,
+    }
+}
+
+async fn reply(socket: &mut WebSocket, command: String) -> Option<Value> {
+    socket.send(Message::Text(command.into())).await.ok()?;
     loop {
         // It also sends what happens in the page, which nobody listens to.
         if let Message::Text(text) = socket.recv().await?.ok()?
@@ -66,10 +67,11 @@ fn outcome(reply: &Value) -> Bootstrap {
     let thrown = &reply["result"]["exceptionDetails"];
     match (reply.get("error"), thrown.is_null()) {
         (None, true) => Bootstrap::Done,
-        (Some(error), _) => Bootstrap::Forbidden(error["message"].as_str().unwrap_or_default().to_owned()),
+        (Some(_), _) => Bootstrap::Forbidden("its protocol endpoint failed".to_owned()),
         (None, false) => {
+            // What follows its name may quote the page's policy, and with it the relay's host.
             let words = thrown["exception"]["description"].as_str().unwrap_or_default();
-            Bootstrap::Forbidden(words.lines().next().unwrap_or_default().to_owned())
+            Bootstrap::Forbidden(words.split([':', '\n']).next().unwrap_or_default().to_owned())
         }
     }
 }
@@ -135,8 +137,11 @@ mod tests {
     fn an_answer_is_understood() {
         assert_eq!(outcome(&json!({ "id": 1, "result": { "result": { "type": "undefined" } } })), Bootstrap::Done);
         let refused = json!({ "id": 1, "result": { "exceptionDetails": { "exception": { "description": "EvalError: no\n at" } } } });
-        assert_eq!(outcome(&refused), Bootstrap::Forbidden("EvalError: no".into()));
-        assert_eq!(outcome(&json!({ "id": 1, "error": { "message": "m" } })), Bootstrap::Forbidden("m".into()));
+        assert_eq!(outcome(&refused), Bootstrap::Forbidden("EvalError".into()));
+        assert_eq!(
+            outcome(&json!({ "id": 1, "error": { "message": "m" } })),
+            Bootstrap::Forbidden("its protocol endpoint failed".into())
+        );
     }
 
     #[test]

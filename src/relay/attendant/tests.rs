@@ -194,3 +194,21 @@ async fn a_page_that_may_not_evaluate_is_told_where_its_script_waits() {
     let Some(Outgoing::Text(told)) = sent.recv().await else { panic!("an answer") };
     assert!(told.contains(r#""name":null"#), "{told}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_debugger_that_takes_nothing_is_cut_off_and_told_why() {
+    let mut lab = Lab::new();
+    let (leg, _sent) = lab.open("d", 64).await;
+    let transport = lab.target.connect().await;
+    let said = |n: u32| Input::Page(leg, format!(r#"{{"method":"A.b","params":{{"n":{n}}}}}"#), None);
+    let began = Instant::now();
+    for n in 0..400 {
+        lab.target.input().send(said(n)).await.unwrap();
+    }
+    // The target goes on without it.
+    lab.echo(leg, false).await;
+    lab.becomes(TargetState::Hidden).await;
+    assert!(began.elapsed() >= CLIENT_LIMIT && began.elapsed() < 2 * CLIENT_LIMIT, "{:?}", began.elapsed());
+    let reason = end_of(transport).await;
+    assert!(reason.contains("took no message for 10 s"), "{reason}");
+}

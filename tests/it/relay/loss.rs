@@ -1,40 +1,10 @@
 //! Pages that reload, move, get busy, are cut off or never come.
 
-use std::sync::Arc;
-
 use devtools_test::cdp::CloseReason;
 use devtools_test::event::LossCause;
-use devtools_test::tunnel::{PublicAddress, Resolver, TunnelKind, TunnelLimits, TunnelOptions, system_trust};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use support::wire::{Faults, Wire};
 
 use super::*;
-
-/// A way to the relay that can be cut: every connection through it ends, and new ones may follow.
-struct Wire {
-    listener: TcpListener,
-    cut: watch::Sender<u32>,
-    /// Connections so far.
-    carried: watch::Sender<u32>,
-}
-
-impl Wire {
-    /// Carries connections to `relay`.
-    async fn run(self, relay: std::net::SocketAddr) {
-        let mut open = tokio::task::JoinSet::new();
-        while let Ok((mut phone, _)) = self.listener.accept().await {
-            let mut cut = self.cut.subscribe();
-            self.carried.send_modify(|count| *count += 1);
-            open.spawn(async move {
-                let mut upstream = TcpStream::connect(relay).await.unwrap();
-                tokio::select! {
-                    _ = tokio::io::copy_bidirectional(&mut phone, &mut upstream) => {}
-                    _ = cut.changed() => {}
-                }
-            });
-        }
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reload_looks_like_a_navigation_in_chrome() {
@@ -114,21 +84,14 @@ async fn an_end_tells_the_page_and_takes_a_moment() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_is_cut_loses_nothing_and_repeats_nothing() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let public = PublicAddress::new(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
-    let cut = watch::Sender::new(0);
-    let carried = watch::Sender::new(0);
-    let wire = Wire { listener, cut: cut.clone(), carried: carried.clone() };
-    let relay = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let wire = tokio::spawn(wire.run(relay));
-    let tunnel = TunnelOptions {
-        kind: TunnelKind::Address(public),
-        limits: TunnelLimits::default(),
-        resolver: Arc::new(Resolver::default()),
-        trust: system_trust().unwrap(),
-    };
-    let mut desk = Desk::behind(Reach { listen: relay, tunnel: Some(tunnel), about: None }, WITHIN);
-    let (page, _phone) = desk.attach().await;
+    let mut desk = Desk::new(WITHIN);
+    let Desk { pages, links, events, .. } = &mut desk;
+    let (page, (_phone, wire)) = tokio::join!(pages.open(events), async {
+        let link = links.recv().await.unwrap();
+        let wire = Wire::to(&link, Faults::default());
+        (Phone::open(&wire.link(&link)), wire)
+    });
+    let page = page.unwrap();
     call(&page, "Runtime.enable", json!({})).await;
     runtime::add_binding(&page.session, "__told", WITHIN).await.unwrap();
     let mut stream = page.session.events();
@@ -139,9 +102,7 @@ async fn a_connection_that_is_cut_loses_nothing_and_repeats_nothing() {
         let (answer, ()) = tokio::join!(value(&page, slow), async {
             let told: BindingCalled = next(&mut stream, "Runtime.bindingCalled").await.parse().unwrap();
             assert!(told.payload.starts_with('t'));
-            let before = *carried.borrow();
-            cut.send_modify(|count| *count += 1);
-            timeout(WITHIN, carried.subscribe().wait_for(|count| *count > before)).await.unwrap().unwrap();
+            tokio::task::block_in_place(|| wire.cut());
         });
         assert_eq!(answer, json!(round + 1));
     }
@@ -160,5 +121,4 @@ async fn a_connection_that_is_cut_loses_nothing_and_repeats_nothing() {
     assert_eq!(last, Some(total - 1));
     assert_eq!(stream.lost(), 0);
     desk.pages.close().await;
-    wire.abort();
 }

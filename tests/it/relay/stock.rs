@@ -1,6 +1,7 @@
 //! Pages that run chii's own `target.js`, which is in the field.
 
 use devtools_test::relay::Relay;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::gate::{closed, code, dial, relay, wrong_code};
 use super::*;
@@ -126,4 +127,26 @@ async fn an_app_of_the_field_is_told_4401_with_its_reason() {
     let mut socket = dial(&relay, &path, None).await.unwrap();
     assert_eq!(closed(&mut socket).await.0, 1012);
     relay.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_version_that_an_app_reports_is_told_with_its_page() {
+    let mut desk = Desk::new(WITHIN);
+    let Desk { pages, links, events, .. } = &mut desk;
+    let (page, _phone) = tokio::join!(pages.open(events), async {
+        let link = links.recv().await.unwrap();
+        let (origin, code) = link.split_once("/attach?at=").unwrap();
+        let host = origin.strip_prefix("http://").unwrap();
+        let mut stream = tokio::net::TcpStream::connect(host).await.unwrap();
+        let head = format!("GET /at/{code}/ait-attach?v=3.1.0 HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 204 "), "{answer}");
+        Phone::open(&link)
+    });
+    assert_eq!(page.unwrap().info.app_version.as_deref(), Some("3.1.0"));
+    let told = desk.told();
+    assert!(told.iter().any(|(stage, words)| stage == "Attached" && words.ends_with("app 3.1.0.")), "{told:?}");
+    desk.pages.close().await;
 }
