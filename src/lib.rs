@@ -25,6 +25,7 @@ pub mod secret;
 pub mod session;
 pub mod settings;
 pub mod totp;
+pub mod transport;
 pub mod tunnel;
 pub mod user_agent;
 pub mod webkit;

@@ -3,6 +3,8 @@
 //! `run` is the default subcommand: `devtools-test 'src/**/*.ait.test.ts'` and `devtools-test run '...'` are the same.
 //! The first word that is the name of a subcommand is one; a file of that name is `./run`.
 
+mod traffic;
+
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
@@ -11,6 +13,9 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::exit::Exit;
 use crate::ident::PLATFORMS;
 use crate::settings::{FILE_NAME, Given};
+
+use super::transport::Asked;
+use traffic::{CaptureArgs, TransportArgs};
 
 /// What was typed.
 #[derive(Debug)]
@@ -33,6 +38,8 @@ pub(super) enum Parsed {
         /// Put the code into results.
         qr_in_results: bool,
     },
+    /// Read a timeline again.
+    Transport(Asked),
     /// Print this: help or version.
     Text(String),
 }
@@ -58,6 +65,8 @@ enum Command {
     Doctor(Box<DoctorArgs>),
     /// Serve a coding agent over stdin and stdout (Model Context Protocol)
     Mcp(Box<McpArgs>),
+    /// Read what a run recorded of the page's traffic: a transport.*.jsonl of a report folder
+    Transport(TransportArgs),
 }
 
 #[derive(Debug, Args)]
@@ -249,35 +258,6 @@ fn platform_help() -> String {
     format!("Platform of the cell: {} [env: AIT_CELL_PLATFORM]", PLATFORMS.join(", "))
 }
 
-#[derive(Debug, Args)]
-struct CaptureArgs {
-    /// Which of websocket, fetch and eventsource to record, with commas between [default: all three]
-    #[arg(long, value_name = "KINDS", help_heading = "What is recorded of the page's traffic")]
-    capture: Option<String>,
-    /// Record nothing
-    #[arg(long, help_heading = "What is recorded of the page's traffic")]
-    no_capture: bool,
-    /// How much of one payload is kept: 65536, 64KiB, 1MiB [default: 1MiB]
-    #[arg(
-        long,
-        value_name = "SIZE",
-        allow_hyphen_values = true,
-        help_heading = "What is recorded of the page's traffic"
-    )]
-    capture_max_payload: Option<String>,
-    /// Play a recorded timeline (transport.<...>.jsonl of a report folder) to the page in place of its servers
-    #[arg(long, value_name = "FILE", help_heading = "What is recorded of the page's traffic")]
-    replay: Option<String>,
-    /// How many times as fast as it was, or max [default: 1]
-    #[arg(
-        long,
-        value_name = "FACTOR",
-        allow_hyphen_values = true,
-        help_heading = "What is recorded of the page's traffic"
-    )]
-    replay_speed: Option<String>,
-}
-
 /// Durations: `5000` (ms), `500ms`, `60s`, `1m`.
 #[derive(Debug, Args)]
 struct LimitArgs {
@@ -339,6 +319,7 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, 
         Ok(Cli { command: Some(Command::Mcp(mcp)), .. }) => {
             Ok(Parsed::Mcp { qr_in_results: mcp.qr_in_results, given: Box::new((*mcp).into()) })
         }
+        Ok(Cli { command: Some(Command::Transport(asked)), .. }) => Ok(Parsed::Transport(asked.into())),
         Ok(Cli { run, command: None }) => Ok(Parsed::Run(Box::new(run.into()))),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Ok(Parsed::Text(error.render().to_string()))

@@ -11,6 +11,7 @@
 //! - `run`: the subcommand that runs tests.
 //! - `secret`: `secret init`.
 //! - `mcp`: the server for coding agents.
+//! - `transport`: reads what a run recorded.
 //! - `doctor`: looks at each link of the chain.
 
 mod args;
@@ -25,6 +26,7 @@ mod qr_file;
 mod run;
 mod secret;
 mod signals;
+mod transport;
 
 use std::ffi::OsString;
 
@@ -40,6 +42,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(Parsed::SecretInit(given)) => secret::init(&given),
         Ok(Parsed::Doctor { given, json }) => doctor::doctor(*given, json),
         Ok(Parsed::Mcp { given, qr_in_results }) => mcp::mcp(*given, qr_in_results),
+        Ok(Parsed::Transport(asked)) => transport::transport(&asked),
         Ok(Parsed::Text(text)) => print(&text, Exit::Passed),
         Err(message) => {
             error(&message);

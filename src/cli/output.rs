@@ -19,6 +19,11 @@ pub(super) fn print(text: &str, exit: Exit) -> Exit {
     }
 }
 
+/// Stdout, for what is too long to be held.
+pub(super) fn stdout() -> impl Write {
+    io::stdout().lock()
+}
+
 /// Stderr, as something that takes text.
 pub(super) fn stderr() -> Terminal {
     Terminal::to(Box::new(io::stderr()))

@@ -2,6 +2,7 @@
 //! tests captured.
 
 mod shape;
+mod traffic;
 
 use std::collections::BTreeSet;
 

@@ -8,6 +8,8 @@ use crate::event::{
 };
 use crate::ident::{FileId, TestId};
 
+use super::traffic::Traffic;
+
 /// The run so far.
 #[derive(Clone, Debug, Default)]
 pub struct Fold {
@@ -21,6 +23,8 @@ pub struct Fold {
     pub files: Vec<FileFold>,
     /// Errors outside any test's own flow.
     pub exceptions: Vec<OutsideError>,
+    /// What the page exchanged.
+    pub traffic: Traffic,
     /// Tests over so far.
     pub counts: Counts,
     /// The file and test that are running now.
@@ -120,6 +124,7 @@ impl Fold {
                 origin: *origin,
                 error: error.clone(),
             }),
+            EventKind::Transport { records } => self.traffic.take(records, event.test.as_ref()),
             kind => {
                 if let Some(file) = &event.file {
                     self.apply_to_file(file, event.test.as_ref(), kind);
@@ -140,6 +145,9 @@ impl Fold {
             (EventKind::TestFinished(result), Some(test)) => {
                 if let Some(running) = &mut self.running {
                     running.test = None;
+                }
+                if result.state == TestState::Passed {
+                    self.traffic.passed(test);
                 }
                 if self.file_mut(id).finish(test, result) {
                     self.counts.add(result);

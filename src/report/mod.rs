@@ -7,6 +7,7 @@
 //! - `assemble`: the reporters that the settings ask for.
 //! - `fold`: what the events add up to.
 //! - `compare`: what became of each test from one run to another.
+//! - `traffic`: what the page's records add up to.
 //! - `pretty`: for people.
 //! - `json`: every event as one line of JSON.
 //! - `artifacts`, `capture`, `records`: the files in the report folder.
@@ -27,6 +28,7 @@ mod records;
 mod reporter;
 mod terminal;
 mod text;
+mod traffic;
 
 #[cfg(test)]
 mod testing;
@@ -43,3 +45,4 @@ pub use records::Records;
 pub use reporter::{Reporter, report};
 pub use terminal::Terminal;
 pub use text::{block, line};
+pub use traffic::{Place, Traffic, Volume};

@@ -1,19 +1,20 @@
-//! The timeline of what the page exchanged: `transport.<sdkLine>.<platform>.jsonl` in the report folder.
+//! The timeline of what the page exchanged, in the report folder: `transport.<sdkLine>.<platform>.jsonl`, and the same as
+//! `.log` and `.har`.
 
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use crate::event::{EventKind, RunEvent, RunInfo};
+use crate::transport::{Selection, Timeline, TimelineError, VERSION, write_har, write_log};
 
 use super::error::ReportError;
 use super::fold::Fold;
 use super::folder::ReportFolder;
 use super::reporter::Reporter;
 
-/// Version of the file's format; goes up when a reader of the one before would misread it.
-const VERSION: u32 = 1;
 /// A longer file is of use to nobody; what comes behind it is counted.
 const MAX_BYTES: u64 = 1 << 30;
 
@@ -57,9 +58,12 @@ impl Records {
         Ok(())
     }
 
-    fn end(&mut self, name: &str) -> Result<(), ReportError> {
-        let Some(mut open) = self.open.take() else { return self.folder.remove(name) };
-        let path = self.folder.file(name);
+    fn end(&mut self, stem: &str) -> Result<(), ReportError> {
+        let name = |ending: &str| format!("{stem}.{ending}");
+        let Some(mut open) = self.open.take() else {
+            return ["jsonl", "log", "har"].into_iter().try_for_each(|ending| self.folder.remove(&name(ending)));
+        };
+        let path = self.folder.file(&name("jsonl"));
         let ended = (|| {
             if let Some(problem) = self.problem.take() {
                 return Err(problem);
@@ -68,10 +72,29 @@ impl Records {
                 open.line(&json!({ "kind": "gap", "messages": open.left_out, "reason": "this file was full" }))?;
             }
             open.file.flush()?;
-            open.file.into_inner().map_err(|error| error.into_error())?.persist(&path)?;
+            let file = open.file.into_inner().map_err(|error| error.into_error())?.persist(&path)?;
+            for (ending, write) in FORMATS {
+                let mut timeline = Timeline::read(file.try_clone()?).map_err(io_error)?;
+                let mut out = BufWriter::new(self.folder.temporary()?);
+                write(&mut timeline, &Selection::default(), &mut out)?;
+                let out = out.into_inner().map_err(|error| error.into_error())?;
+                out.persist(self.folder.file(&name(ending)))?;
+            }
             Ok(())
         })();
         ended.map_err(|reason| ReportError::File { path, reason })
+    }
+}
+
+type Writer = fn(&mut Timeline<File>, &Selection, &mut dyn Write) -> io::Result<()>;
+
+/// What the timeline is turned into.
+const FORMATS: [(&str, Writer); 2] = [("log", write_log), ("har", write_har)];
+
+fn io_error(error: TimelineError) -> io::Error {
+    match error {
+        TimelineError::Io(error) => error,
+        error => io::Error::other(error),
     }
 }
 
@@ -107,7 +130,7 @@ impl Reporter for Records {
 
     fn finish(&mut self, fold: &Fold, _: &[ReportError]) -> Result<(), ReportError> {
         match &fold.info {
-            Some(info) => self.end(&format!("transport.{}.jsonl", info.cell.file_stem())),
+            Some(info) => self.end(&format!("transport.{}", info.cell.file_stem())),
             None => Ok(()),
         }
     }

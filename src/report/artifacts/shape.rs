@@ -9,6 +9,9 @@ use crate::exit::Exit;
 use crate::ident::{Cell, full_title};
 use crate::report::capture::CaptureFile;
 use crate::report::fold::{FileFold, Fold, TestFold};
+use crate::report::traffic::Traffic;
+
+use super::traffic::{TestConnection, Transport};
 
 /// The whole file.
 #[derive(Serialize)]
@@ -30,6 +33,9 @@ pub(super) struct Artifact<'a> {
     reason: &'a str,
     exceptions: Vec<Exception<'a>>,
     captures: Vec<CaptureEntry<'a>>,
+    /// What the page exchanged, in files of both artifacts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transport: Option<Transport<'a>>,
 }
 
 /// What is known of the page that ran the last test.
@@ -98,6 +104,8 @@ struct Test<'a> {
     retries: Option<u32>,
     id: &'a str,
     path: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    transport: Vec<TestConnection>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     errors: &'a [TestError],
 }
@@ -145,7 +153,7 @@ impl<'a> Artifact<'a> {
             started_at: &info.started_at,
             duration: round(files.iter().filter_map(|file| file.result.as_ref()).map(|r| r.duration_ms).sum()),
             totals: Totals::of(&files),
-            files: files.iter().map(|file| File::of(file, manual)).collect(),
+            files: files.iter().map(|file| File::of(file, manual, &fold.traffic)).collect(),
             tool_version: &info.tool_version,
             target_kind: info.target,
             page: fold.page.as_ref().map(Page::of),
@@ -154,6 +162,7 @@ impl<'a> Artifact<'a> {
             reason: result.map_or("the run was cut off", |result| &result.reason),
             exceptions: fold.exceptions.iter().filter(|e| own(&e.file)).map(Exception::of).collect(),
             captures: captures.iter().filter(|file| file.manual == manual).map(CaptureEntry::of).collect(),
+            transport: Transport::of(&fold.traffic),
         })
     }
 }
@@ -205,7 +214,7 @@ impl Tally {
 }
 
 impl<'a> File<'a> {
-    fn of(file: &'a FileFold, manual: bool) -> Self {
+    fn of(file: &'a FileFold, manual: bool, traffic: &Traffic) -> Self {
         let result = file.result.as_ref();
         let errors = result.map_or(&[][..], |result| &result.errors);
         Self {
@@ -213,7 +222,7 @@ impl<'a> File<'a> {
             error: errors.first().map(short),
             duration: round(result.map_or(0.0, |result| result.duration_ms)),
             counts: Tally::of(file.counts),
-            tests: file.tests.iter().filter_map(Test::of).collect(),
+            tests: file.tests.iter().filter_map(|test| Test::of(test, traffic)).collect(),
             mode: manual.then_some("manual"),
             not_run: result.and_then(|result| result.not_run.as_deref()),
             errors,
@@ -223,7 +232,7 @@ impl<'a> File<'a> {
 
 impl<'a> Test<'a> {
     /// `None` for a test that the name pattern left out.
-    fn of(test: &'a TestFold) -> Option<Self> {
+    fn of(test: &'a TestFold, traffic: &Traffic) -> Option<Self> {
         let result = test.result.as_ref();
         if result.is_none() && test.mode == TestMode::Filtered {
             return None;
@@ -240,6 +249,7 @@ impl<'a> Test<'a> {
             retries: result.map(|result| result.retries).filter(|retries| *retries > 0),
             id: &test.id.0,
             path: &test.path,
+            transport: TestConnection::of(traffic, &test.id),
             errors,
         })
     }

@@ -4,6 +4,7 @@
 //!
 //! - `reporter`: what is said when.
 //! - `file_line`, `failure`, `summary`: a file, an error, the end.
+//! - `traffic`: what the page exchanged.
 //! - `console`: what tests wrote to their console.
 //! - `progress`: the line that moves.
 //! - `style`: colours, and paths that can be clicked.
@@ -15,6 +16,7 @@ mod progress;
 mod reporter;
 mod style;
 mod summary;
+mod traffic;
 
 pub use reporter::Pretty;
 pub use style::{Paint, PrettyOptions};

@@ -14,6 +14,7 @@ use super::file_line::file_lines;
 use super::progress::progress_line;
 use super::style::{Paint, Places, PrettyOptions};
 use super::summary::{failures, last_line, outside_title};
+use super::traffic::traffic_line;
 
 /// Milliseconds between two changes of the progress line; eyes see no more, and a fast suite has thousands of tests.
 const PROGRESS_EVERY: u64 = 50;
@@ -125,6 +126,7 @@ impl Reporter for Pretty {
         if let Some(test) = fold.running.as_ref().and_then(|running| running.test.as_ref()).filter(|_| interrupted) {
             out.push_str(&format!("was running: {}\n", line(&test.0)));
         }
+        out.push_str(&traffic_line(&fold.traffic, paint));
         match &self.options.report_dir {
             Some(dir) if problems.is_empty() => {
                 let dir = dir.strip_prefix(&self.options.cwd).unwrap_or(dir).display().to_string();

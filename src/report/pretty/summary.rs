@@ -8,6 +8,7 @@ use crate::report::text::{count, duration, line};
 
 use super::failure::Failures;
 use super::file_line::counts;
+use super::traffic::last_messages;
 
 /// Failures that are shown in full; the list above and the artifact have them all.
 const SHOWN: usize = 100;
@@ -19,19 +20,22 @@ pub(super) fn failures(fold: &Fold, failures: &Failures) -> String {
     for file in &fold.files {
         let errors = file.result.as_ref().map_or(&[][..], |result| &result.errors);
         if !errors.is_empty() {
-            blocks.push((line(&file.id.0).into_owned(), errors.iter().collect::<Vec<_>>()));
+            blocks.push((line(&file.id.0).into_owned(), errors.iter().collect::<Vec<_>>(), None));
         }
         for (test, result) in file.failed() {
-            blocks.push((line(&test.id.0).into_owned(), result.errors.iter().collect()));
+            blocks.push((line(&test.id.0).into_owned(), result.errors.iter().collect(), Some(&test.id)));
         }
     }
     for outside in &fold.exceptions {
-        blocks.push((outside_title(outside), vec![&outside.error]));
+        blocks.push((outside_title(outside), vec![&outside.error], None));
     }
     let mut out = String::new();
-    for (title, errors) in blocks.iter().take(SHOWN) {
+    for (title, errors, test) in blocks.iter().take(SHOWN) {
         out.push_str(&format!("\n{} {}\n", paint.red("FAIL"), paint.bold(title)));
         write_errors(&mut out, errors, failures);
+        if let Some(test) = test {
+            out.push_str(&last_messages(&fold.traffic, test, paint));
+        }
     }
     if blocks.len() > SHOWN {
         let more = count(blocks.len() - SHOWN, "failure");

@@ -1,0 +1,150 @@
+#![allow(clippy::unwrap_used)]
+use std::io::Cursor;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn file(records: &[Value]) -> Timeline<Cursor<Vec<u8>>> {
+    let header =
+        json!({ "kind": "header", "version": 1, "tool": "devtools-test", "toolVersion": "0.1.0", "startedAt": "t" });
+    let text: String = std::iter::once(&header).chain(records).map(|record| format!("{record}\n")).collect();
+    Timeline::read(Cursor::new(text.into_bytes())).unwrap()
+}
+
+fn connection(id: &str, protocol: &str, url: &str, metadata: Value) -> Value {
+    json!({ "kind": "connection", "id": id, "protocol": protocol, "url": url, "state": "closed", "openedAt": 10.0,
+        "closedAt": 40.0, "metadata": metadata })
+}
+
+fn message(n: u32, connection: &str, protocol: &str, direction: &str, payload: Value) -> Value {
+    json!({ "kind": "message", "id": format!("s-m{n}"), "connectionId": connection, "n": n, "timestamp": 10 + n,
+        "wallTime": 1_000_010 + n, "direction": direction, "protocol": protocol, "size": 3, "payload": payload,
+        "payloadPreview": payload.as_str().unwrap_or("[binary 3 bytes]"), "test": "a > one", "metadata": {} })
+}
+
+fn bytes() -> Value {
+    json!({ "type": "array-buffer", "byteLength": 3, "base64": "AAEC" })
+}
+
+fn sample() -> Timeline<Cursor<Vec<u8>>> {
+    let mut blob =
+        message(4, "s-c1", "websocket", "in", json!({ "type": "array-buffer", "byteLength": 0, "base64": "" }));
+    blob["metadata"] = json!({ "kind": "blob" });
+    blob["truncated"] = true.into();
+    let mut whole = blob.clone();
+    whole["kind"] = "payload".into();
+    whole["payload"] = bytes();
+    let mut tick = message(3, "s-c2", "eventsource", "in", json!("line\nnext \u{202e}"));
+    tick["type"] = "tick".into();
+    tick["metadata"] = json!({ "lastEventId": "7" });
+    file(&[
+        json!({ "kind": "coverage", "session": "s", "from": 2.0, "beforeContent": true, "began": 1_000_000.0, "frames": 1,
+            "notRecorded": { "worker": 2 } }),
+        connection(
+            "s-c1",
+            "websocket",
+            "ws://host/ws?a=1",
+            json!({ "subprotocol": "", "reason": "bye", "how": "close" }),
+        ),
+        message(1, "s-c1", "websocket", "out", json!("Hi")),
+        message(2, "s-c1", "websocket", "in", bytes()),
+        connection("s-c2", "eventsource", "http://host/events", json!({ "source": "eventsource" })),
+        tick,
+        blob,
+        json!({ "kind": "gap", "messages": 5 }),
+        whole,
+        connection("s-c3", "fetch-stream", "http://host/data", json!({ "status": 200, "contentType": "text/plain" })),
+        message(5, "s-c3", "fetch-stream", "in", json!("abc")),
+        message(6, "s-c3", "fetch-stream", "in", json!("def")),
+    ])
+}
+
+fn written<W>(write: W, selection: &Selection) -> String
+where
+    W: Fn(&mut Timeline<Cursor<Vec<u8>>>, &Selection, &mut dyn std::io::Write) -> std::io::Result<()>,
+{
+    let mut out = Vec::new();
+    write(&mut sample(), selection, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn selection(filters: &[&str], text: Option<&str>) -> Selection {
+    let mut selection = Selection::default();
+    filters.iter().for_each(|filter| selection.filter(filter).unwrap());
+    text.into_iter().for_each(|text| selection.grep(text));
+    selection
+}
+
+#[test]
+fn a_log_has_a_line_for_each_message() {
+    insta::assert_snapshot!(written(write_log, &Selection::default()));
+}
+
+#[test]
+fn an_archive_has_what_devtools_read() {
+    let har: Value = serde_json::from_str(&written(write_har, &Selection::default())).unwrap();
+    let entries = har["log"]["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 3);
+    let frames = &entries[0]["_webSocketMessages"];
+    assert_eq!(frames[0], json!({ "type": "send", "time": 1000.011, "opcode": 1, "data": "Hi" }));
+    assert_eq!((&frames[1]["opcode"], &frames[1]["data"]), (&json!(2), &json!("AAEC")));
+    assert_eq!(frames[2]["data"], "AAEC", "the bytes of a blob come later");
+    assert_eq!(entries[0]["_resourceType"], "websocket");
+    assert_eq!(entries[0]["response"]["status"], 101);
+    assert_eq!(entries[0]["request"]["queryString"], json!([{ "name": "a", "value": "1" }]));
+    assert_eq!(entries[0]["startedDateTime"], "1970-01-01T00:16:40.010Z");
+    assert_eq!(entries[0]["time"], 30.0);
+    let event = &entries[1]["_eventSourceMessages"][0];
+    assert_eq!((&event["eventName"], &event["eventId"]), (&json!("tick"), &json!("7")));
+    assert_eq!(entries[2]["response"]["content"], json!({ "size": 6, "mimeType": "text/plain", "text": "abcdef" }));
+}
+
+#[test]
+fn messages_are_selected_by_what_is_known_of_them() {
+    let count = |filters: &[&str], text: Option<&str>| {
+        let log = written(write_log, &selection(filters, text));
+        log.lines().filter(|line| !line.starts_with('#')).count()
+    };
+    assert_eq!(count(&[], None), 6);
+    assert_eq!(count(&["protocol=websocket"], None), 3);
+    assert_eq!(count(&["protocol=websocket", "direction=out"], None), 1);
+    assert_eq!(count(&["url=EVENTS"], None), 1);
+    assert_eq!(count(&["connection=c3"], None), 2);
+    assert_eq!(count(&["connection=s-c3"], None), 2);
+    assert_eq!(count(&["type=tick"], None), 1);
+    assert_eq!(count(&["from=12", "to=14"], None), 3);
+    assert_eq!(count(&["test=ONE"], None), 6);
+    assert_eq!(count(&["test=two"], None), 0);
+    assert_eq!(count(&[], Some("hi")), 1);
+    for wrong in ["", "x", "size=3", "protocol=xhr", "direction=up", "from=now"] {
+        assert!(Selection::default().filter(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn what_was_selected_is_a_timeline_again() {
+    let text = written(write_jsonl, &selection(&["protocol=websocket"], None));
+    let mut again = Timeline::read(Cursor::new(text.into_bytes())).unwrap();
+    assert_eq!((again.len(), again.connections().len(), again.lost()), (3, 1, 5));
+    assert_eq!(again.message(2).unwrap().payload(), Payload::Bytes("AAEC"));
+    assert_eq!(again.connections()[0].url, "ws://host/ws?a=1");
+}
+
+#[test]
+fn what_is_no_timeline_is_refused() {
+    let read = |text: &str| Timeline::read(Cursor::new(text.as_bytes().to_vec())).unwrap_err().to_string();
+    assert!(read("").contains("no timeline"));
+    assert!(read("{\"a\":1}\n").contains("no timeline"));
+    assert!(read("{\"kind\":\"header\",\"version\":9}\n").contains("format 9"));
+}
+
+#[test]
+fn damaged_lines_are_counted_and_the_rest_is_read() {
+    let header = "{\"kind\":\"header\",\"version\":1}\n";
+    let record = message(1, "s-c1", "websocket", "in", json!("x"));
+    let mut text = format!("{header}garbage\n{record}\n").into_bytes();
+    text.extend_from_slice(&[0xff, 0xfe, b'\n']);
+    let timeline = Timeline::read(Cursor::new(text)).unwrap();
+    assert_eq!((timeline.len(), timeline.lost()), (1, 2));
+}
