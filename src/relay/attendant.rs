@@ -224,8 +224,11 @@ impl Attendant {
 
     /// Tells the page where a command waits as a script; without a name where there is none.
     fn offer_script(&mut self, id: u64) {
-        let name = self.conversation.source(id).and_then(|source| self.scripts.offer(&source).ok());
-        let params = json!({ "id": id, "name": name.as_ref().map(Hidden::expose) });
+        let offered = self.conversation.source(id).and_then(|source| self.scripts.offer(&source).ok());
+        let params = match &offered {
+            Some((name, inserted)) => json!({ "id": id, "name": name.expose(), "inserted": inserted }),
+            None => json!({ "id": id }),
+        };
         self.send(Outgoing::Text(json!({ "method": "Relay.script", "params": params }).to_string()));
     }
 

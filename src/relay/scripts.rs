@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bundler::Script;
+
 use crate::secret::{Hidden, SecretError, random_ticket, same};
 
 /// Scripts that may wait: a page asks for one at a time, and several if its connection broke in between.
@@ -13,16 +15,17 @@ const WAITING: usize = 8;
 pub(super) struct Scripts(Mutex<VecDeque<(Hidden, String)>>);
 
 impl Scripts {
-    /// Keeps what is to be evaluated, as a script that hands its value to the global `ait_<name>`; gives its name.
-    pub(super) fn offer(&self, source: &str) -> Result<Hidden, SecretError> {
+    /// Keeps what is to be evaluated, as a script that hands its value to the global `ait_<name>`; gives its name, and
+    /// what was put into the source ([`Script::inserted`]).
+    pub(super) fn offer(&self, source: &str) -> Result<(Hidden, Vec<[usize; 3]>), SecretError> {
         let name = random_ticket()?;
-        let script = bundler::as_script(source, &format!("ait_{}", name.expose()));
+        let Script { text, inserted } = bundler::as_script(source, &format!("ait_{}", name.expose()));
         let mut waiting = self.lock();
         if waiting.len() >= WAITING {
             waiting.pop_front();
         }
-        waiting.push_back((name.clone(), script));
-        Ok(name)
+        waiting.push_back((name.clone(), text));
+        Ok((name, inserted))
     }
 
     /// The script of this name, once.
@@ -47,8 +50,8 @@ mod tests {
     #[test]
     fn a_script_is_served_once_and_the_oldest_is_given_up() {
         let scripts = Scripts::default();
-        let first = scripts.offer("1").unwrap();
-        let second = scripts.offer("2").unwrap();
+        let first = scripts.offer("1").unwrap().0;
+        let second = scripts.offer("2").unwrap().0;
         assert!(scripts.take(&Hidden::new("x")).is_none());
         let text = scripts.take(&second).unwrap();
         assert!(text.contains(&format!("ait_{}.value((2))", second.expose())), "{text}");

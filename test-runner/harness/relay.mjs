@@ -22,6 +22,8 @@ export class FakeRelay {
   /** What the page is made of, before its own head. */
   head = '';
   policy = '';
+  /** The recorder comes with the agent, before it. */
+  records = false;
   scripts = new Map();
   #waiting = [];
 
@@ -31,6 +33,7 @@ export class FakeRelay {
     try {
       execFileSync(process.execPath, [join(root, 'build.mjs'), out], { stdio: 'inherit' });
       relay.agent = readFileSync(join(out, 'agent.js'), 'utf8');
+      relay.recorder = readFileSync(join(out, 'interceptors.js'), 'utf8');
     } finally {
       rmSync(out, { recursive: true });
     }
@@ -51,7 +54,7 @@ export class FakeRelay {
   /** As before the first page. */
   reset() {
     for (const leg of this.legs) leg.cut();
-    Object.assign(this, { legs: [], sockets: 'accept', streams: 'accept', head: '', policy: '' });
+    Object.assign(this, { legs: [], sockets: 'accept', streams: 'accept', head: '', policy: '', records: false });
   }
 
   /** A page with the agent; `first` runs before everything. */
@@ -156,7 +159,7 @@ export class FakeRelay {
     response.setHeader('access-control-allow-origin', '*');
     if (name === 'target.js') {
       response.setHeader('content-type', 'text/javascript');
-      response.end(this.agent);
+      response.end(this.records ? this.recorder + this.agent : this.agent);
     } else if (this.scripts.has(name)) {
       response.setHeader('content-type', 'text/javascript');
       response.end(this.scripts.get(name));

@@ -31,19 +31,19 @@ const evaluate = (leg, expression, more = {}) =>
   leg.ask(++id, 'Runtime.evaluate', { expression, returnByValue: true, ...more });
 
 /** Plays the relay: serves the script that is asked for, as ours makes it, and tells where it is. */
-async function serve(leg, command, script) {
+async function serve(leg, command, script, inserted) {
   await relay.until(() => asked(leg, command) > 0);
-  tell(leg, command, script);
+  tell(leg, command, script, inserted);
 }
 
 const asked = (leg, command) =>
   leg.messages.filter(({ method, params }) => method === 'Agent.script' && params.id === command).length;
 
 let names = 0;
-function tell(leg, command, script) {
+function tell(leg, command, script, inserted = []) {
   const name = (++names).toString(16).padStart(32, '0');
   if (script !== undefined) relay.scripts.set(`${name}.js`, script.replaceAll('HOOK', `ait_${name}`));
-  leg.say('Relay.script', { id: command, name });
+  leg.say('Relay.script', { id: command, name, inserted });
 }
 
 const value = (code) => `try{HOOK.value((${code}))\n}catch(e){HOOK.thrown(e)}`;
@@ -116,6 +116,48 @@ test('what such a script throws has name, message and place, and no address of t
   leg.command(4, 'Runtime.evaluate', { expression: 'x\n//# sourceURL=ait-test://1/a.js' });
   await serve(leg, 4, 'try{\nfoo.bar\n//# sourceURL=ait-test://1/a.js\n}catch(e){HOOK.thrown(e)}');
   assert.equal((await leg.heard(4)).result.exceptionDetails.url, 'ait-test://1/a.js');
+});
+
+test('places are those of the source, whatever was put into it', async () => {
+  const leg = await attached(`script-src 'nonce-n'`);
+  const hook = 'ait_'.length + 32 + '.value(('.length;
+  for (const [command, [source, script, inserted, column]] of [
+    [
+      'a; null.b',
+      'try{var a; HOOK.value((null.b))\n}catch(e){HOOK.thrown(e)}',
+      [
+        [0, 0, 4],
+        [0, 11, hook],
+        [0, 17 + hook, 2],
+      ],
+      12,
+    ],
+    [
+      '  null.b',
+      'try{  HOOK.value((null.b))\n}catch(e){HOOK.thrown(e)}',
+      [
+        [0, 0, 4],
+        [0, 6, hook],
+      ],
+      7,
+    ],
+    ['null.b', 'HOOK.value((null.b))', [[0, 0, hook]], 5],
+    [
+      'f(\nnull.b)',
+      'try{HOOK.value((String(\nnull.b)))\n}catch(e){HOOK.thrown(e)}',
+      [
+        [0, 0, 4],
+        [0, 4, hook],
+      ],
+      5,
+    ],
+  ].entries()) {
+    leg.command(200 + command, 'Runtime.evaluate', { expression: source });
+    await serve(leg, 200 + command, script, inserted);
+    const { columnNumber, exception } = (await leg.heard(200 + command)).result.exceptionDetails;
+    assert.equal(columnNumber, column, source);
+    assert.match(exception.description, new RegExp(`:${column + 1}$`));
+  }
 });
 
 test('commands keep their order behind a script that takes time', async () => {

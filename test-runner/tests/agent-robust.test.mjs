@@ -228,3 +228,18 @@ test('a frame of the same origin leaves the page its place', async () => {
   );
   assert.equal(relay.legs.length, 1);
 });
+
+test('a recorder that comes before it sees nothing of it', async () => {
+  relay.records = true;
+  const leg = await attached();
+  relay.sockets = 'refuse';
+  leg.cut();
+  await relay.until(() => relay.legs.at(-1).kind === 'stream');
+  const stream = await relay.next(relay.legs.length - 1);
+  await stream.ask(2, 'Runtime.evaluate', { expression: '1' });
+  const recorded = `WebSocket.prototype.close.call(Symbol.for('devtools-test.capture')).engine.getConnections().map(({ url }) => url)`;
+  assert.deepEqual(await page.evaluate(recorded), []);
+  // And all of the app.
+  await page.evaluate(`fetch('/mine').then((response) => response.text())`, true);
+  assert.deepEqual(await page.evaluate(recorded), [`${relay.origin}/mine`]);
+});

@@ -50,4 +50,4 @@ pub use diagnostics::{Diagnostic, Place};
 pub use jobs::{BundleResult, Bundler, Job};
 pub use options::{DEFAULT_SDK_PACKAGE, DEFAULT_TARGET, Options};
 pub use plugin::VITEST_NAMES;
-pub use script::as_script;
+pub use script::{Script, as_script};

@@ -5,37 +5,72 @@ use oxc::ast::ast::{Program, Statement, VariableDeclarationKind};
 use oxc::parser::Parser;
 use oxc::span::{GetSpan, SourceType, Span};
 
+/// A script, and what was put into the source to make it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    /// What an element runs.
+    pub text: String,
+    /// From the first to the last: line, column and length, the way engines count them in the script (lines and columns
+    /// from 0, in UTF-16 code units). None of them moves a line.
+    pub inserted: Vec<[usize; 3]>,
+}
+
 /// The source as a script that calls `<hook>.value(x)` with what `eval` would give, and `<hook>.thrown(e)` with what it
 /// would throw. `hook` is a global name.
 ///
 /// As with `eval`, what it declares with `let`, `const` and `class` stays inside. The value is that of the last statement
 /// that is an expression, where none but declarations follow. What does not parse is given back as it is, for the engine
-/// to say what is wrong; and so is the whole of a script with functions of its own, whose errors are the window's.
+/// to say what is wrong. A script whose functions may not stand in a block is not caught: its errors are the window's.
 #[must_use]
-pub fn as_script(source: &str, hook: &str) -> String {
+pub fn as_script(source: &str, hook: &str) -> Script {
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, source, SourceType::script()).parse();
     if parsed.panicked || !parsed.diagnostics.is_empty() {
-        return source.to_owned();
+        return Script { text: source.to_owned(), inserted: Vec::new() };
     }
     let program = &parsed.program;
-    let with_value = match value_of(program) {
+    let (before, behind) = around(program, hook);
+    let mut script = Script::default();
+    script.insert(before);
+    match value_of(program) {
         Some(Span { start, end, .. }) => {
             let (start, end) = (start as usize, end as usize);
-            [&source[..start], hook, ".value((", &source[start..end], "))", &source[end..]].concat()
+            script.text.push_str(&source[..start]);
+            script.insert(&format!("{hook}.value(("));
+            script.text.push_str(&source[start..end]);
+            script.insert("))");
+            script.text.push_str(&source[end..]);
         }
-        None => source.to_owned(),
-    };
+        None => script.text.push_str(source),
+    }
+    script.text.push_str(&behind);
+    script
+}
+
+impl Script {
+    fn insert(&mut self, text: &str) {
+        let line_start = self.text.rfind('\n').map_or(0, |at| at + 1);
+        let line = self.text.bytes().filter(|&byte| byte == b'\n').count();
+        if !text.is_empty() {
+            self.inserted.push([line, self.text[line_start..].encode_utf16().count(), text.len()]);
+        }
+        self.text.push_str(text);
+    }
+}
+
+/// What stands before and behind the program.
+fn around(program: &Program<'_>, hook: &str) -> (&'static str, String) {
     let is_strict = program.directives.iter().any(|directive| directive.directive == "use strict");
     let declares = program.body.iter().any(is_lexical);
+    let has_functions = program.body.iter().any(|statement| matches!(statement, Statement::FunctionDeclaration(_)));
     let catch = format!("}}catch(e){{{hook}.thrown(e)}}");
     if is_strict && !program.body.is_empty() {
-        format!("try{{(()=>{{{with_value}\n}})()\n{catch}")
-    } else if declares || !program.body.iter().any(|statement| matches!(statement, Statement::FunctionDeclaration(_))) {
-        format!("try{{{with_value}\n{catch}")
+        ("try{(()=>{", format!("\n}})()\n{catch}"))
+    } else if declares || !has_functions {
+        ("try{", format!("\n{catch}"))
     } else {
         // In a block a function may not have the name of a `var`.
-        with_value
+        ("", String::new())
     }
 }
 
@@ -64,7 +99,7 @@ fn value_of(program: &Program<'_>) -> Option<Span> {
 
 #[cfg(test)]
 mod tests {
-    use super::as_script;
+    use super::{Script, as_script};
 
     #[test]
     fn the_value_and_what_is_thrown_are_handed_over() {
@@ -83,20 +118,34 @@ mod tests {
             ),
             ("", "try{\n}catch(e){H.thrown(e)}"),
         ] {
-            assert_eq!(as_script(source, "H"), script);
+            assert_eq!(as_script(source, "H").text, script);
         }
     }
 
     #[test]
     fn a_block_is_no_place_for_functions() {
-        assert_eq!(as_script("var a; function a() {} a", "H"), "var a; function a() {} H.value((a))");
-        assert_eq!(as_script("let a; function b() {}", "H"), "try{let a; function b() {}\n}catch(e){H.thrown(e)}");
+        assert_eq!(as_script("var a; function a() {} a", "H").text, "var a; function a() {} H.value((a))");
+        assert_eq!(as_script("let a; function b() {}", "H").text, "try{let a; function b() {}\n}catch(e){H.thrown(e)}");
     }
 
     #[test]
     fn the_engine_says_what_is_wrong() {
         for source in ["(", "1 +", "}{", "let a; let", "\u{0}"] {
-            assert_eq!(as_script(source, "H"), source);
+            assert_eq!(as_script(source, "H"), Script { text: source.into(), inserted: Vec::new() });
+        }
+    }
+
+    #[test]
+    fn what_was_put_in_is_told_and_moves_no_line() {
+        for (source, inserted) in [
+            ("1", vec![[0, 0, 4], [0, 4, 9], [0, 14, 2]]),
+            ("let a = '😀'; a\n  .b", vec![[0, 0, 4], [0, 18, 9], [1, 4, 2]]),
+            ("if (a) b", vec![[0, 0, 4]]),
+            ("(", vec![]),
+        ] {
+            let script = as_script(source, "H");
+            assert_eq!(script.inserted, inserted, "{source}");
+            assert!(script.text.lines().count() >= source.lines().count());
         }
     }
 }

@@ -181,6 +181,7 @@ async fn a_page_that_may_not_evaluate_is_told_where_its_script_waits() {
             let told: Value = serde_json::from_str(&told).unwrap();
             assert_eq!((&told["method"], &told["params"]["id"]), (&json!("Relay.script"), &json!(id)));
             assert_eq!(told["params"]["name"].as_str().unwrap().len(), 32);
+            assert_eq!(told["params"]["inserted"][0], json!([0, 0, 4]));
             lab.target.input().send(Input::Agent(leg, AgentSays::Echo { received: 1, visible: true })).await.unwrap();
         }
         let reply = json!({ "id": id, "result": {} }).to_string();
@@ -192,7 +193,7 @@ async fn a_page_that_may_not_evaluate_is_told_where_its_script_waits() {
     // It is answered, so there is nothing to run any more.
     lab.target.input().send(Input::Agent(leg, AgentSays::Script { id })).await.unwrap();
     let Some(Outgoing::Text(told)) = sent.recv().await else { panic!("an answer") };
-    assert!(told.contains(r#""name":null"#), "{told}");
+    assert!(told.contains("Relay.script") && !told.contains("name"), "{told}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -113,7 +113,12 @@ export function connect(address: () => string, owner: Owner): Host {
           return words('Agent.hello', fields);
         },
         message(text) {
-          if (current()) onMessage(text);
+          if (!current()) return;
+          try {
+            onMessage(text);
+          } catch {
+            // Whatever it was, the app must not hear of it.
+          }
         },
         closed(code) {
           if (!current()) return;

@@ -3,7 +3,7 @@
 import { type Fields, listen, NativeError, now, record, win } from '../shared/natives';
 import type { Dispatcher } from './dispatch';
 import { describe, isError, type Shape, stackOf } from './remote';
-import { framesOf } from './stack';
+import { columnOf, framesOf } from './stack';
 
 let lastId = 0;
 let ownScript = '';
@@ -56,7 +56,7 @@ export function watchExceptions(
       if (lineno) {
         details.url = filename;
         details.lineNumber = lineno - 1;
-        details.columnNumber = colno ? colno - 1 : 0;
+        details.columnNumber = columnOf(filename, lineno - 1, colno ? colno - 1 : 0);
       }
       if (error === undefined || error === null) details.text = message;
       return details;

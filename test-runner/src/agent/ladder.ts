@@ -3,10 +3,11 @@
 //
 // A rung that broke is not tried again in this document: each refusal shows in the reports of the app's own policy.
 
-import { indirectEval, later, own, startsWith } from '../shared/natives';
+import { indirectEval, isArray, later, own, startsWith } from '../shared/natives';
 import type { Command } from './dispatch';
 import { ProtocolError } from './remote';
 import { nameOf, type Outcome, runBlob, runServed } from './scripts';
+import type { Inserted } from './stack';
 import { makePolicy, trustedScript } from './trusted';
 import { carryOut } from './verbs';
 
@@ -127,7 +128,10 @@ export function createLadder(ask: (id: unknown) => void): Ladder {
         return;
       }
       wanted.tries++;
-      runServed(ticket, wanted.source, (outcome) => fetched(wanted, outcome));
+      const inserted = own(params, 'inserted');
+      runServed(ticket, wanted.source, isArray(inserted) ? (inserted as unknown as Inserted) : [], (outcome) =>
+        fetched(wanted, outcome),
+      );
     },
     onConnected() {
       if (asked) ask(asked.id);

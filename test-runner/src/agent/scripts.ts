@@ -21,6 +21,7 @@ import {
   unlisten,
   win,
 } from '../shared/natives';
+import { type Inserted, setInserted } from './stack';
 import { trustedAddress } from './trusted';
 
 const NAME_AT_END = /\n\/\/# sourceURL=(\S+)\s*$/;
@@ -109,7 +110,7 @@ export function runBlob(source: string, name: string, end: (outcome: Outcome) =>
 }
 
 /** Runs the script that the relay serves under `ticket`, once; it hands over its value and what it throws. */
-export function runServed(ticket: string, source: string, end: (outcome: Outcome) => void): void {
+export function runServed(ticket: string, source: string, inserted: Inserted, end: (outcome: Outcome) => void): void {
   const hook = `ait_${ticket}`;
   const value = (result: unknown) => {
     if (running) running.value = result;
@@ -118,7 +119,12 @@ export function runServed(ticket: string, source: string, end: (outcome: Outcome
     if (running) running.thrown = { error };
   };
   defineProperty(win, hook, record({ value: { value, thrown }, configurable: true }));
-  insert(`${servedAt}${ticket}.js`, nameOf(source) ?? NAMELESS, (outcome) => {
+  const address = `${servedAt}${ticket}.js`;
+  const name = nameOf(source) ?? NAMELESS;
+  setInserted(address, inserted);
+  // Some engines tell the name, some the address.
+  if (name !== NAMELESS) setInserted(name, inserted);
+  insert(address, name, (outcome) => {
     delete (win as unknown as Fields)[hook];
     end(outcome);
   });

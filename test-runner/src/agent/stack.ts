@@ -1,6 +1,17 @@
 // Stacks in the grammars of V8 and of JavaScriptCore.
 
-import { each, type Fields, indexOf, lastIndexOf, match, record, slice, startsWith } from '../shared/natives';
+import {
+  create,
+  each,
+  type Fields,
+  indexOf,
+  lastIndexOf,
+  match,
+  max,
+  record,
+  slice,
+  startsWith,
+} from '../shared/natives';
 
 /** The name our own script gives itself, so that its frames can be left out. */
 export const OWN_URL = 'ait-agent://';
@@ -48,7 +59,31 @@ function jscFrame(line: string): Fields | undefined {
 
 function frame(functionName: string, url: string, line: string | undefined, column: string | undefined): Fields {
   const lineNumber = line ? +line - 1 : 0;
-  return record({ functionName, scriptId: '', url, lineNumber, columnNumber: column ? +column - 1 : 0 });
+  const columnNumber = columnOf(url, lineNumber, column ? +column - 1 : 0);
+  return record({ functionName, scriptId: '', url, lineNumber, columnNumber });
+}
+
+/** What the relay put into a script: line, column and length of each piece, from the first to the last. */
+export type Inserted = readonly (readonly [line: number, column: number, length: number])[];
+
+const inserted: Record<string, Inserted> = create(null);
+
+/** Stacks that name this address or name are told as if nothing had been put in. */
+export function setInserted(url: string, pieces: Inserted): void {
+  inserted[url] = pieces;
+}
+
+/** The column in the source, of a place in what an element ran (both from 0). */
+export function columnOf(url: string, line: number, column: number): number {
+  const pieces = inserted[url];
+  if (!pieces) return column;
+  let result = column;
+  // From the last on: each is told by where it stands in the whole.
+  for (let i = pieces.length - 1; i >= 0; i--) {
+    const [at, start, length] = pieces[i] as Inserted[number];
+    if (at === line && start < result) result = max(start, result - length);
+  }
+  return result;
 }
 
 /** The frames as V8 writes them, for the description of an error. */
