@@ -24,6 +24,8 @@ pub struct Recording {
     pub(super) cut: usize,
     /// Connections of which too little was seen to serve them again.
     pub(super) left_out: usize,
+    /// Places where the recording itself says that something is missing.
+    pub(super) gaps: usize,
 }
 
 /// One recorded connection.
@@ -134,6 +136,9 @@ impl Recording {
             let left_out = self.left_out;
             told.push(format!("{left_out} recorded connections are not replayed, since their bodies were never read"));
         }
+        if self.gaps > 0 {
+            told.push("the recording has gaps: what was exchanged there is not replayed".into());
+        }
         told
     }
 }
@@ -142,6 +147,7 @@ impl Recording {
 #[derive(Default)]
 struct Lines {
     began: bool,
+    gaps: usize,
     order: Vec<String>,
     connections: HashMap<String, Value>,
     messages: HashMap<String, Vec<Value>>,
@@ -166,6 +172,7 @@ impl Lines {
             "connection" => self.connection(record),
             "message" => self.message(record),
             "payload" => self.payload(record),
+            "gap" => self.gaps += 1,
             // What else is told is for people.
             _ => {}
         }
@@ -198,7 +205,7 @@ impl Lines {
     }
 
     fn recording(mut self) -> Recording {
-        let mut recording = Recording::default();
+        let mut recording = Recording { gaps: self.gaps, ..Recording::default() };
         for id in std::mem::take(&mut self.order) {
             let Some(connection) = self.connections.remove(&id) else { continue };
             let mut messages = self.messages.remove(&id).unwrap_or_default();

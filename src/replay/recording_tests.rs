@@ -73,6 +73,7 @@ fn bodies_answers_and_ends() {
             json!({ "source": "fetch", "how": "error", "error": "refused by the platform before anything was sent" }),
         ),
         json!({ "kind": "connection", "id": "f", "removed": true }),
+        json!({ "kind": "gap", "messages": 2 }),
     ]);
     let [a, b, c] = &recording.exchanges[..] else { panic!("{recording:?}") };
     assert_eq!(a.key, Key { kind: Kind::Fetch, method: "POST".into(), url: "http://x/a".into() });
@@ -83,7 +84,8 @@ fn bodies_answers_and_ends() {
     assert_eq!(b.answer, Answer::Failed { after: Duration::from_millis(50) });
     assert_eq!(c.answer, Answer::Never);
     assert_eq!(recording.left_out, 1);
-    assert!(recording.reservations()[0].contains("1 recorded connections"), "{:?}", recording.reservations());
+    let told = recording.reservations();
+    assert!(told.len() == 2 && told[0].contains("1 recorded connections") && told[1].contains("gaps"), "{told:?}");
 }
 
 #[test]
