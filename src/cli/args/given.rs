@@ -75,6 +75,7 @@ fn shared(place: PlaceArgs, page: PageArgs, capture: CaptureArgs, limits: LimitA
         attach_timeout: place.attach_timeout,
         show_url: place.show_url,
         qr_stdout: place.qr_stdout,
+        qr_file: place.qr_file,
         cell_sdk_line: page.cell_sdk_line,
         cell_platform: page.cell_platform,
         global: page.global,
