@@ -49,9 +49,10 @@ pub fn recorder(options: &CaptureOptions) -> String {
     }
 }
 
-/// The same for pages of a Chrome, which runs it in every frame of a page: only the page itself is led by us.
+/// The same for new documents of a Chrome, which runs it in every frame of a page: only the page itself is led by us. In a
+/// document without scripts it runs late, when somebody first looks; nothing was missed then.
 pub fn recorder_of_pages(options: &CaptureOptions) -> String {
-    format!("if (self === self.top) {}", recorder(options))
+    format!("if (self === self.top) {}", recorder(&options.first()))
 }
 
 /// What the relay hands out: the recorder first where there is one, since the agent must find its natives.

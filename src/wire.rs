@@ -72,12 +72,20 @@ pub struct CaptureOptions {
     pub capture: Vec<CaptureKind>,
     /// Bytes (or characters of a text) of one payload that leave the page.
     pub max_payload: u64,
+    /// None of the page's own scripts ran before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    first: bool,
 }
 
 impl CaptureOptions {
     /// For a page that is led by a host.
     pub fn new(capture: Vec<CaptureKind>, max_payload: u64) -> Self {
-        Self { forward: true, capture, max_payload }
+        Self { forward: true, capture, max_payload, first: false }
+    }
+
+    /// The same where none of the page's own scripts runs before.
+    pub fn first(&self) -> Self {
+        Self { first: true, ..self.clone() }
     }
 }
 
@@ -87,7 +95,7 @@ impl CaptureOptions {
 pub struct CaptureInfo {
     /// Milliseconds since the document began at which the recorder was there.
     pub from: f64,
-    /// The document was still being read then, so that its own scripts had hardly begun.
+    /// None of the page's own scripts, or hardly any, ran before.
     pub before_content: bool,
 }
 

@@ -19,6 +19,8 @@ export interface InstallOptions extends EngineOptions {
   /** Only addresses that hold the text, match the pattern, or for which the function says so. */
   urlFilter?: string | RegExp | ((url: string) => boolean);
   target?: Realm;
+  /** Whoever puts the recorder in knows that none of the page's own scripts ran before. */
+  first?: boolean;
   /** Takes the records of the page, in batches; see also `connect`. */
   onBatch?: BatchSink;
 }
@@ -37,7 +39,7 @@ export interface Coverage {
   from: number;
   /** Frames whose traffic is not seen, now. */
   frames: number;
-  /** Whether the document was still being read then: if so, its own scripts had hardly begun. */
+  /** Whether none of the page's own scripts, or hardly any, ran before. */
   beforeContent: boolean;
   /** The wall clock when the document began, milliseconds since 1970. */
   began: number;
@@ -126,7 +128,7 @@ class Runtime implements CaptureRuntime {
   install(): void {
     const { options, target } = this;
     this.from = ticks();
-    this.beforeContent = target.document?.readyState === 'loading';
+    this.beforeContent = options.first === true || target.document?.readyState === 'loading';
     const shared: InterceptorOptions = { engine: this.engine, target, owner: () => this };
     const allows = filterOf(options.urlFilter);
     if (allows) shared.allows = allows;
