@@ -360,6 +360,8 @@ pub struct RuntimeInfo {
     pub version: String,
     /// Random id of this document.
     pub doc: String,
+    /// Number of the next event: not 0 where an earlier run has listened to this document.
+    pub seq: u64,
     /// `navigator.userAgent`.
     pub user_agent: String,
     /// `location.href`.

@@ -112,6 +112,8 @@ impl State {
     /// What a reader does not know yet, and how far it knows the run then.
     pub(super) fn patch(&self, reader: Known, now: Instant) -> (Patch<'_>, Known) {
         let fold = &self.fold;
+        // Of the run before, nothing is left to be known.
+        let reader = if reader.revision < self.begun { Known::default() } else { reader };
         let known = reader.revision;
         let (timeline, cursor) = self.timeline.view(reader.timeline);
         let patch = Patch {

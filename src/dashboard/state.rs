@@ -38,8 +38,10 @@ pub(super) struct State {
     pub(super) console: VecDeque<ConsoleLine>,
     pub(super) notices: VecDeque<NoticeLine>,
     pub(super) timeline: Timeline,
-    /// Nothing more will come.
+    /// Nothing more will come, unless another run begins.
     pub(super) over: bool,
+    /// The revision with which this run began in place of one before it; who knows less is told everything.
+    pub(super) begun: u64,
     file_revisions: HashMap<FileId, u64>,
     test_revisions: HashMap<TestId, u64>,
     detailed: HashSet<TestId>,
@@ -100,6 +102,9 @@ impl State {
     /// Counts one more event in.
     pub(super) fn apply(&mut self, event: &RunEvent) {
         self.revision += 1;
+        if matches!(event.kind, EventKind::RunStarted(_)) && self.fold.info.is_some() {
+            self.begin_anew();
+        }
         self.fold.apply(event);
         match &event.kind {
             EventKind::RunStarted(_) => self.run_revision = self.revision,
@@ -171,6 +176,15 @@ impl State {
     /// Whether a failed test is shown with its errors.
     pub(super) fn is_detailed(&self, id: &TestId) -> bool {
         self.detailed.contains(id)
+    }
+
+    /// Another run begins: nothing of the one before stays but how the page came about.
+    fn begin_anew(&mut self) {
+        self.begun = self.revision;
+        (self.fold, self.timeline, self.over) = (Fold::default(), Timeline::default(), false);
+        (self.console, self.notices) = (VecDeque::new(), VecDeque::new());
+        (self.file_revisions, self.test_revisions) = (HashMap::new(), HashMap::new());
+        self.detailed = HashSet::new();
     }
 
     fn set_invitation(&mut self, shown: Option<Shown>) {

@@ -48,6 +48,8 @@ pub(super) struct Debug {
     pub(super) dashboard: Option<Hidden>,
     /// Whether a run is using the page, and tells of it itself.
     pub(super) running: AtomicBool,
+    /// A run was stopped in the middle: its test may go on in the page for ever, so the next run takes another.
+    pub(super) unfinished: AtomicBool,
     view: watch::Sender<View>,
     source: Arc<Mutex<Source>>,
     events: Events,
@@ -94,6 +96,7 @@ impl Debug {
             warnings,
             dashboard,
             running: AtomicBool::new(false),
+            unfinished: AtomicBool::new(false),
             view,
             source,
             events,

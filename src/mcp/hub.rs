@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rmcp::service::{Peer, RoleServer};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
@@ -14,6 +15,7 @@ use super::envelope::{Fault, FaultCode};
 use super::guard::Guard;
 use super::mode::Mode;
 use super::record::Record;
+use super::resources;
 use super::scrub::Scrub;
 use super::show::{Show, ShowParts};
 use super::store::Store;
@@ -62,6 +64,10 @@ struct Slots {
     runs: VecDeque<Record>,
     sessions: u32,
     run_count: u32,
+    /// The client, once it has said hello.
+    client: Option<Peer<RoleServer>>,
+    /// How many resources the client knows of.
+    resources: usize,
 }
 
 /// The run that is under way.
@@ -163,6 +169,7 @@ impl Hub {
         if let Some(former) = former {
             former.close().await;
         }
+        self.tell_resources().await;
         Ok(debug)
     }
 
@@ -170,6 +177,7 @@ impl Hub {
     pub(super) async fn end(&self, debug: &Arc<Debug>) {
         self.slots().debug.take_if(|now| Arc::ptr_eq(now, debug));
         debug.close().await;
+        self.tell_resources().await;
     }
 
     /// The dashboard, started where the settings want one: its address, and what feeds it.
@@ -230,6 +238,25 @@ impl Hub {
             };
             Fault::new(FaultCode::NotFound, state).next("run_tests", "run tests first")
         })
+    }
+
+    /// The client said hello.
+    pub(super) fn meet(&self, client: Peer<RoleServer>) {
+        self.slots().client = Some(client);
+    }
+
+    /// Tells the client when there are more or fewer resources than it knows of.
+    pub(super) async fn tell_resources(&self) {
+        let there = resources::list(self).len();
+        let client = {
+            let mut slots = self.slots();
+            let changed = std::mem::replace(&mut slots.resources, there) != there;
+            slots.client.clone().filter(|_| changed)
+        };
+        if let Some(client) = client {
+            // A client that cannot be told any more has ended.
+            drop(client.notify_resource_list_changed().await);
+        }
     }
 
     /// Ends everything: the run, the session, the dashboard.

@@ -2,6 +2,7 @@
 //! session has them back.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::debug::{Debug, Held};
 use crate::cdp::page::{BoxFuture, Page, PageSource, PageUnavailable};
@@ -45,6 +46,9 @@ async fn checked(debug: &Debug, page: Page) -> Result<Page, PageUnavailable> {
 impl PageSource for Lent {
     fn open<'a>(&'a mut self, events: &'a Events) -> BoxFuture<'a, Result<Page, PageUnavailable>> {
         Box::pin(async move {
+            if self.debug.unfinished.swap(false, Ordering::SeqCst) {
+                return self.next(LossCause::Busy, events).await;
+            }
             match self.debug.answering_page().await {
                 Some(page) => checked(&self.debug, page).await,
                 None => self.next(LossCause::Frozen, events).await,

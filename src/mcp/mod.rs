@@ -21,8 +21,6 @@
 //!
 //! Nothing is taken out of results by hand: every text goes through [`scrub`] on its way out.
 
-#![allow(dead_code, reason = "the last tools are added one by one")]
-
 mod call;
 mod debug;
 mod envelope;
@@ -33,7 +31,9 @@ mod mode;
 mod observe;
 mod page;
 mod paging;
+mod prompts;
 mod record;
+mod resources;
 mod scrub;
 mod sdk;
 mod serve;

@@ -40,6 +40,8 @@ pub(super) struct Inner {
     pub(super) captures: HashMap<String, u32>,
     /// What happened while a failed test ran.
     pub(super) windows: HashMap<TestId, Window>,
+    /// Where its reports are.
+    pub(super) report_dir: Option<PathBuf>,
     /// What happens while the test runs that is running.
     current: Window,
 }
@@ -86,8 +88,9 @@ impl Record {
         self.progress.subscribe()
     }
 
-    /// What hears its events.
-    pub(super) fn reporter(&self, debug: Arc<Debug>) -> Box<dyn Reporter> {
+    /// What hears its events. `report_dir` is where other reporters write to.
+    pub(super) fn reporter(&self, debug: Arc<Debug>, report_dir: Option<PathBuf>) -> Box<dyn Reporter> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).report_dir = report_dir;
         Box::new(Recorder { record: self.clone(), debug })
     }
 }

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 
 use super::call::Call;
 use super::hub::Hub;
 use super::tool::Tool;
-use super::tools;
+use super::{prompts, resources, tools};
 
 /// What a model reads of the server as a whole.
 const INSTRUCTIONS: &str = "Runs .ait.test.ts suites in a mini-app page on a phone, or in a headless browser here. \
@@ -38,7 +39,12 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .build();
         let mut info = ServerConfig::new(capabilities).with_instructions(INSTRUCTIONS);
         let title = "devtools-test";
         info.server_info = Implementation::new("devtools-test", env!("CARGO_PKG_VERSION")).with_title(title);
@@ -68,5 +74,51 @@ impl ServerHandler for Server {
 
     fn get_tool(&self, name: &str) -> Option<rmcp::model::Tool> {
         self.tools.iter().find(|tool| tool.name == name).map(|tool| tool.definition.clone())
+    }
+
+    fn on_initialized(&self, context: NotificationContext<RoleServer>) -> impl Future<Output = ()> + Send + '_ {
+        self.hub.meet(context.peer);
+        std::future::ready(())
+    }
+
+    fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListResourcesResult, ErrorData>> + Send + '_ {
+        std::future::ready(Ok(ListResourcesResult::with_all_items(resources::list(&self.hub))))
+    }
+
+    fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorData>> + Send + '_ {
+        std::future::ready(Ok(ListResourceTemplatesResult::with_all_items(resources::templates())))
+    }
+
+    fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ReadResourceResponse, ErrorData>> + Send + '_ {
+        std::future::ready(resources::read(&self.hub, &request.uri).map(Into::into))
+    }
+
+    fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListPromptsResult, ErrorData>> + Send + '_ {
+        std::future::ready(Ok(ListPromptsResult::with_all_items(prompts::list())))
+    }
+
+    fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<GetPromptResponse, ErrorData>> + Send + '_ {
+        let arguments = request.arguments.unwrap_or_default();
+        std::future::ready(prompts::get(&request.name, &arguments).map(Into::into))
     }
 }

@@ -48,7 +48,7 @@ impl AttachPresenter for Show {
         if let Some(dashboard) = &mut self.parts.invitations {
             dashboard.show(invitation);
         }
-        self.parts.view.send_modify(|view| (view.shown, view.no_way) = (true, None));
+        self.parts.view.send_modify(View::invite);
     }
 
     fn withdraw(&mut self, why: &str) {

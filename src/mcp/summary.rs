@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::debug::Debug;
 use super::envelope::{Fault, FaultCode};
-use super::record::{Record, shown};
+use super::record::{Inner, Record, shown};
 use super::store::cut;
-use crate::event::TestError;
+use crate::event::{TestError, TestState};
 use crate::exit::Exit;
-use crate::settings::Settings;
+use crate::report::TestFold;
 
 /// Failures that are told; whoever mends one after the other reads the rest from `get_test_failure`.
 const MAX_FAILURES: usize = 5;
@@ -102,7 +103,7 @@ fn is_none(n: &usize) -> bool {
 
 impl Summary {
     /// What a run that is over came to.
-    pub(super) fn of(record: &Record, settings: &Settings) -> Self {
+    pub(super) fn of(record: &Record) -> Self {
         record.look(|run| {
             let fold = &run.fold;
             let result = fold.result.as_ref();
@@ -146,7 +147,7 @@ impl Summary {
                 captures: run.captures.iter().map(|(category, count)| (category.clone(), *count)).collect(),
                 warnings: run.warnings.iter().take(MAX_WARNINGS).map(|warning| short(warning)).collect(),
                 file: record.file.display().to_string(),
-                report_dir: settings.report.dir.as_ref().map(|dir| dir.value.display().to_string()),
+                report_dir: run.report_dir.as_ref().map(|dir| dir.display().to_string()),
             }
         })
     }
@@ -175,6 +176,25 @@ impl Summary {
         }
         text
     }
+}
+
+/// Every test of a run with its state, in order.
+pub(super) fn all_tests(run: &Inner) -> Vec<Value> {
+    run.fold.files.iter().flat_map(|file| tests_of(&file.tests)).collect()
+}
+
+/// Tests with the state each is in.
+pub(super) fn tests_of(tests: &[TestFold]) -> impl Iterator<Item = Value> {
+    let state = |state| match state {
+        TestState::Passed => "passed",
+        TestState::Failed => "failed",
+        TestState::Skipped => "skipped",
+        TestState::Todo => "todo",
+    };
+    tests.iter().map(move |test| {
+        let last = test.result.as_ref().map_or("not run", |result| state(result.state));
+        json!({ "test": test.id.0, "last": last })
+    })
 }
 
 fn verdict(exit: Option<Exit>) -> &'static str {

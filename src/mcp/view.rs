@@ -78,8 +78,21 @@ impl View {
         (self.wait, self.no_way, self.refused) = (None, None, 0);
     }
 
+    /// A code is shown and can be scanned.
+    pub(super) fn invite(&mut self) {
+        if self.stage == Stage::Starting {
+            self.stage = Stage::Waiting;
+            self.message = "Waiting for a page: scan the QR code.".into();
+        }
+        (self.shown, self.no_way) = (true, None);
+    }
+
     /// What the attach says of itself.
     pub(super) fn reach(&mut self, stage: AttachStage, message: &str) {
+        // Said before the code was shown, and heard after it.
+        if stage == AttachStage::Starting && self.shown {
+            return;
+        }
         match stage {
             AttachStage::Refused => self.refused += 1,
             AttachStage::Waiting => self.stage = Stage::Waiting,

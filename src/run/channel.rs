@@ -57,9 +57,9 @@ pub(super) struct Channel {
 const MAX_SCRIPTS: usize = 512;
 
 impl Channel {
-    /// `doc` is the document's id as its runtime gave it.
-    pub(super) fn new(stream: EventStream, doc: String) -> Self {
-        Self { stream, doc, next_seq: 0, pieces: Pieces::default(), ready: VecDeque::new(), scripts: VecDeque::new() }
+    /// `doc` is the document's id as its runtime gave it, and `next_seq` the number of its next event.
+    pub(super) fn new(stream: EventStream, doc: String, next_seq: u64) -> Self {
+        Self { stream, doc, next_seq, pieces: Pieces::default(), ready: VecDeque::new(), scripts: VecDeque::new() }
     }
 
     /// The next thing; `None` when the session is over.

@@ -131,7 +131,7 @@ pub(super) async fn prepare(
             Ok((info, recorded)) => {
                 let mut page = page;
                 page.info.title.clone_from(&info.title);
-                let channel = Channel::new(stream, info.doc);
+                let channel = Channel::new(stream, info.doc, info.seq);
                 return Ok(Live { page, channel, confirmations: Confirmations::default(), recorded });
             }
             Err(error) if error.is_document_gone() && started.elapsed() < READY_WITHIN => {}

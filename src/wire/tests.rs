@@ -127,6 +127,7 @@ fn request_and_info_read_and_write_as_in_the_page() {
         RuntimeInfo {
             version: "0.1.0".into(),
             doc: "d1".into(),
+            seq: 7,
             user_agent: "u".into(),
             url: "http://127.0.0.1/".into(),
             title: "t".into(),

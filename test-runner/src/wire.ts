@@ -87,6 +87,7 @@ export interface CaptureInfo {
 export interface RuntimeInfo {
   version: string;
   doc: string;
+  seq: number;
   userAgent: string;
   url: string;
   title: string;

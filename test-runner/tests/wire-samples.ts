@@ -62,7 +62,7 @@ export const samples: Samples = /* <json> */ {
   },
   "request": { "run": 1, "file": "a.ait.test.ts", "testTimeout": 5000, "hookTimeout": 10000, "namePattern": "^a",
     "allowOnly": true, "skipBefore": 2 },
-  "info": { "version": "0.1.0", "doc": "d1", "userAgent": "u", "url": "http://127.0.0.1/", "title": "t" },
+  "info": { "version": "0.1.0", "doc": "d1", "seq": 7, "userAgent": "u", "url": "http://127.0.0.1/", "title": "t" },
   "piece": { "doc": "d1", "seq": 3, "text": "{\"kind\":\"message\"}\n{\"ki" },
   "capture": { "from": 1.5, "beforeContent": true }
 } /* </json> */;

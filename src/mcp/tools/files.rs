@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::event::TestState;
 use crate::ident::FileId;
 use crate::mcp::call::Call;
 use crate::mcp::envelope::{Answer, Answered, Fault};
 use crate::mcp::paging::{Paged, Paging};
+use crate::mcp::summary::tests_of;
 use crate::mcp::tool::{About, Effect, Tool};
 use crate::report::FileFold;
 use crate::run::Plan;
@@ -45,7 +45,7 @@ struct ListTests {
 
 async fn list_tests(call: Call, args: ListTests) -> Answered<Paged> {
     if let Some(file) = &args.file {
-        let tests = last_run_of(&call, file).map(|file| tests(&file)).unwrap_or_default();
+        let tests = last_run_of(&call, file).map(|file| tests_of(&file.tests).collect()).unwrap_or_default();
         let page = args.paging.forward(tests)?;
         let text = if page.total == 0 {
             format!("No test of {file} is known before it was run.")
@@ -90,20 +90,4 @@ fn described(call: &Call, id: &FileId, manual: bool) -> Value {
         json!({ "passed": counts.passed, "failed": counts.failed, "skipped": counts.skipped, "todo": counts.todo })
     });
     serde_json::to_value(File { file: &id.0, manual, last }).unwrap_or_default()
-}
-
-fn tests(file: &FileFold) -> Vec<Value> {
-    let state = |state| match state {
-        TestState::Passed => "passed",
-        TestState::Failed => "failed",
-        TestState::Skipped => "skipped",
-        TestState::Todo => "todo",
-    };
-    let tests = file.tests.iter();
-    tests
-        .map(|test| {
-            let last = test.result.as_ref().map_or("not run", |result| state(result.state));
-            json!({ "test": test.id.0, "last": last })
-        })
-        .collect()
 }

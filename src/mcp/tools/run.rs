@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, interval, sleep_until};
 
 use super::attach::{too_late, waiting_words};
 use super::session::{cancelled, failed};
@@ -31,6 +32,8 @@ const WAIT_FOR_PAGE: Duration = Duration::from_secs(180);
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 /// Progress within one file is told no more often than this.
 const TELL_EVERY: Duration = Duration::from_millis(500);
+/// A run of which there is nothing to tell is still told of so often: clients give up after a minute of silence.
+const STILL_EVERY: Duration = Duration::from_secs(10);
 
 /// The tools of this family.
 pub(super) fn tools() -> Vec<Tool> {
@@ -132,6 +135,7 @@ async fn run_tests(call: Call, args: RunTests) -> Answered<Summary> {
     }
     let record = claim.record.clone();
     let done = run(&call, &debug, &settings, plan, claim).await;
+    call.hub.tell_resources().await;
     let was_cancelled = call.cancelled.is_cancelled();
     if was_cancelled && began_it {
         call.hub.end(&debug).await;
@@ -140,7 +144,7 @@ async fn run_tests(call: Call, args: RunTests) -> Answered<Summary> {
     if was_cancelled {
         return Err(cancelled());
     }
-    let summary = Summary::of(&record, &settings);
+    let summary = Summary::of(&record);
     match summary.fault(&debug) {
         Some(fault) => Err(fault),
         None => {
@@ -183,7 +187,7 @@ async fn run(call: &Call, debug: &Arc<Debug>, settings: &Settings, plan: Plan, c
     let mut all = reporters(settings, None).map_err(Fault::environment)?;
     all.push(Box::new(Json::to(Terminal::to_file(&record.file).map_err(Fault::environment)?)));
     all.extend(call.hub.feed().await);
-    all.push(record.reporter(Arc::clone(debug)));
+    all.push(record.reporter(Arc::clone(debug), settings.report.dir.as_ref().map(|dir| dir.value.clone())));
     let pages = debug.lend().await;
     let (events, receiver) = Events::channel();
     let stopped = stop.clone();
@@ -196,12 +200,16 @@ async fn run(call: &Call, debug: &Arc<Debug>, settings: &Settings, plan: Plan, c
         reported.map(|(_, problems)| problems.iter().map(ToString::to_string).collect::<Vec<_>>())
     });
     let mut standing = record.standing();
-    let mut teller = Teller { call, files: 0, at: Instant::now() };
+    let mut teller = Teller::new(call);
+    let mut ticks = interval(TELL_EVERY);
     loop {
         tokio::select! {
             ended = &mut task => {
+                if stop.signal().is_some() {
+                    debug.unfinished.store(true, Ordering::SeqCst);
+                }
                 let now = standing.borrow().clone();
-                teller.tell(&now).await;
+                teller.hear(now).await;
                 return match ended.ok().and_then(Result::ok) {
                     Some(problems) if problems.is_empty() => Ok(()),
                     Some(problems) => Err(Fault::environment(problems.join("; "))),
@@ -212,8 +220,9 @@ async fn run(call: &Call, debug: &Arc<Debug>, settings: &Settings, plan: Plan, c
             // The record outlives the loop, so this never fails.
             Ok(()) = standing.changed() => {
                 let now = standing.borrow_and_update().clone();
-                teller.tell(&now).await;
+                teller.hear(now).await;
             }
+            _ = ticks.tick() => teller.tell_in_time().await,
         }
     }
 }
@@ -221,23 +230,43 @@ async fn run(call: &Call, debug: &Arc<Debug>, settings: &Settings, plan: Plan, c
 /// Tells the client how far a run is: each file, and what goes on within one now and then.
 struct Teller<'a> {
     call: &'a Call,
+    now: Standing,
     files: usize,
-    at: Instant,
+    /// When something was told last, and whether there is news since.
+    told: Option<Instant>,
+    news: bool,
 }
 
-impl Teller<'_> {
-    async fn tell(&mut self, now: &Standing) {
-        let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-        let message = format!("{} tests, {} failed; {}", now.tests, now.failed, now.message);
-        // Files that ended since the last look are told one by one.
-        while self.files < now.files {
+impl<'a> Teller<'a> {
+    fn new(call: &'a Call) -> Self {
+        Self { call, now: Standing::default(), files: 0, told: None, news: false }
+    }
+
+    /// There is news: files that ended since the last look are told one by one, anything else when it is time.
+    async fn hear(&mut self, now: Standing) {
+        (self.now, self.news) = (now, true);
+        while self.files < self.now.files {
             self.files += 1;
-            self.at = Instant::now();
-            self.call.progress.tell(number(self.files), Some(number(now.of)), &message).await;
+            self.tell().await;
         }
-        if self.at.elapsed() >= TELL_EVERY {
-            self.at = Instant::now();
-            self.call.progress.tell(number(self.files), Some(number(now.of)), &message).await;
+        self.tell_in_time().await;
+    }
+
+    /// Tells the news if the last is some time ago, and that the run goes on if that is long ago.
+    async fn tell_in_time(&mut self) {
+        let since = self.told.map(|told| told.elapsed());
+        let due = if self.news { TELL_EVERY } else { STILL_EVERY };
+        // Nothing can be said of a run that has not begun.
+        if self.now.of > 0 && since.is_none_or(|since| since >= due) {
+            self.tell().await;
         }
+    }
+
+    async fn tell(&mut self) {
+        let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+        let Standing { tests, failed, message, .. } = &self.now;
+        let message = format!("{tests} tests, {failed} failed; {message}");
+        (self.told, self.news) = (Some(Instant::now()), false);
+        self.call.progress.tell(number(self.files), Some(number(self.now.of)), &message).await;
     }
 }

@@ -17,6 +17,11 @@ export class Emitter {
 
   constructor(readonly doc: Batch['doc']) {}
 
+  /** Number of the next event that leaves. */
+  get next(): number {
+    return this.seq;
+  }
+
   /** Queues an event; it leaves with the next one that cannot wait, and at the latest after `FLUSH_MS`. */
   emit(event: PageEvent): void {
     const text = toJson(event);

@@ -20,10 +20,12 @@ function install(): void {
     vitest: api,
     transport: transport.api,
     info: (): RuntimeInfo => {
+      const seq = emitter.next;
       emitter.prove();
       return {
         version,
         doc,
+        seq,
         userAgent,
         url: told(() => location.href),
         title: told(() => document.title),

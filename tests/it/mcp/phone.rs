@@ -1,0 +1,113 @@
+//! `run_tests` and `start_attach` with a second Chrome as the phone.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::agent::Agent;
+use support::phone::Phone;
+
+use super::{project, server};
+
+const HOLDS: &str = "it('holds', () => { expect(location.pathname).toBe('/attach'); });";
+
+/// The address of the dashboard in a text.
+fn dashboard(text: &str) -> String {
+    let address = &text[text.find("http://127.0.0.1:").unwrap_or_else(|| panic!("no address: {text}"))..];
+    address.split([' ', '"']).next().unwrap().to_owned()
+}
+
+/// The link that a dashboard shows as a code.
+fn scan(dashboard: &str) -> String {
+    let (host, path) = dashboard.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    write!(stream, "GET /{path}events HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    for line in BufReader::new(stream).lines() {
+        let line = line.unwrap();
+        let Some(news) = line.strip_prefix("data:").and_then(|data| serde_json::from_str::<Value>(data).ok()) else {
+            continue;
+        };
+        if let Some(link) = find(&news, "link") {
+            return link;
+        }
+    }
+    panic!("the dashboard showed no code");
+}
+
+fn find(value: &Value, name: &str) -> Option<String> {
+    match value {
+        Value::Object(fields) => match fields.get(name).and_then(Value::as_str) {
+            Some(found) => Some(found.to_owned()),
+            None => fields.values().find_map(|value| find(value, name)),
+        },
+        Value::Array(items) => items.iter().find_map(|value| find(value, name)),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_run_shows_the_code_waits_for_the_phone_and_runs_there() {
+    let project = project(&[("a.ait.test.ts", HOLDS)]);
+    let mut agent = Agent::start(server(project.path()));
+    let id = agent.begin("run_tests", json!({ "files": ["a.ait.test.ts"], "wait_seconds": 60 }));
+    let told = agent.until_progress(id, "The code is shown at");
+    let link = scan(&dashboard(told["message"].as_str().unwrap()));
+    let phone = Phone::open(&link);
+    let answer = agent.envelope(id);
+    assert_eq!(answer["data"]["verdict"], "passed", "{answer:#}");
+    assert_eq!(answer["meta"]["mode"], "relay-hosted");
+
+    // Attached already: it runs at once, and the session is the same afterwards.
+    let before = agent.call("list_pages", json!({}));
+    let again = agent.call("run_tests", json!({ "files": ["a.ait.test.ts"] }));
+    assert_eq!(again["data"]["verdict"], "passed", "{again:#}");
+    let pages = agent.call("list_pages", json!({}));
+    assert_eq!(
+        (pages["data"]["pages"][0]["id"].clone(), pages["data"]["pages"].as_array().unwrap().len()),
+        (before["data"]["pages"][0]["id"].clone(), 1)
+    );
+    assert_eq!(pages["data"]["pages"][0]["state"], "live", "{pages:#}");
+    drop(phone);
+    let outcome = agent.close();
+    outcome.expect_code(0);
+    let code = link.split("at=").nth(1).unwrap();
+    assert!(!outcome.stdout.contains(code), "the code is in no result\n{}", outcome.stdout);
+}
+
+#[test]
+fn start_attach_returns_with_the_code_and_waits_when_asked_to() {
+    let project = project(&[]);
+    let mut agent = Agent::start(server(project.path()));
+    let shown = agent.call("start_attach", json!({}));
+    assert_eq!(shown["data"]["stage"], "waiting", "{shown:#}");
+    let late = agent.call("start_attach", json!({ "wait_seconds": 1 }));
+    assert_eq!(late["error"]["code"], "attach_timeout", "{late:#}");
+    assert_eq!(late["error"]["next"]["tool"], "start_attach");
+    let missing = agent.call("get_debug_status", json!({}));
+    assert_eq!(missing["data"]["next_recommended_action"]["tool"], "start_attach", "{missing:#}");
+    let phone = Phone::open(&scan(shown["data"]["dashboard"].as_str().unwrap()));
+    let attached = agent.call("start_attach", json!({ "wait_seconds": 60 }));
+    assert_eq!(attached["data"]["stage"], "attached", "{attached:#}");
+    let status = agent.call("get_debug_status", json!({}));
+    assert_eq!(status["data"].get("next_recommended_action"), None, "{status:#}");
+    drop(phone);
+    agent.close().expect_code(0);
+}
+
+#[test]
+fn a_cancelled_wait_for_a_phone_leaves_no_relay() {
+    let project = project(&[("a.ait.test.ts", HOLDS)]);
+    let mut agent = Agent::start(server(project.path()));
+    let id = agent.begin("run_tests", json!({ "files": ["a.ait.test.ts"] }));
+    agent.until_progress(id, "The code is shown at");
+    agent.cancel(id);
+    let until = Instant::now() + Duration::from_secs(20);
+    while agent.call("get_debug_status", json!({}))["data"].get("run").is_some() {
+        assert!(Instant::now() < until, "the run goes on");
+    }
+    let status = agent.call("get_debug_status", json!({}));
+    assert_eq!(status["data"].get("session"), None, "{status:#}");
+    agent.close().expect_code(0);
+}
