@@ -27,7 +27,7 @@ const TICKET_PROTOCOL: &str = "ait.ticket.";
 /// Body and reason of a refusal; apps in the field know it.
 const REJECTED: &str = "totp-rejected";
 /// By which a browser, and no page, says where a request comes from.
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+pub(super) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 /// Longest version report that is kept.
 const MAX_VERSION: usize = 64;
@@ -91,6 +91,7 @@ async fn of_the_app(hub: &Arc<Hub>, app: &AppProxy, request: Request) -> Respons
     // Only the cookie counts: an `at` in an address of the app is the app's own.
     let given = credentials(hub, &parts, None);
     if !hub.knows_page(&given) {
+        app.turned_away(&parts.headers);
         return expired(&parts);
     }
     forward(hub, app, Request::from_parts(parts, body)).await

@@ -61,7 +61,8 @@ fn in_the_lan(LanChoice { chosen, others }: LanChoice, port: u16) -> Reach {
         if others.is_empty() { String::new() } else { format!(" (--host chooses another: {})", others.join(", ")) };
     let about = format!(
         "The relay listens in the local network, on {}{others}. It has no TLS there: its own page and pages loaded over \
-         http can connect, pages loaded over https cannot.",
+         http can connect, pages loaded over https cannot. Browsers keep camera, clipboard and service workers from \
+         pages without TLS.",
         chosen.interface
     );
     Reach { listen: SocketAddr::new(chosen.ip, port), tunnel: None, about: Some(about) }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::Response;
 use futures_util::stream;
 use hyper::client::conn::http1;
@@ -17,14 +17,14 @@ use tokio::io::copy_bidirectional;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::super::http::{empty, names_of_relay};
+use super::super::http::{SEC_FETCH_SITE, empty, names_of_relay};
 use super::super::hub::Hub;
 use super::address::AppAddress;
 use super::connect::connect;
 use super::document::{first_of, looks_like_html, pieces, with_agent};
 use super::inject::Injector;
 use super::policy::Needs;
-use super::request::{Visit, is_navigation, is_web_socket, mark_web_socket, target};
+use super::request::{SEC_FETCH_DEST, Visit, is_navigation, is_web_socket, mark_web_socket, target};
 use super::response::{Answer, Content, SERVICE_WORKER, codings, content, is_shown, keep_out_of_cache, of_document};
 use crate::secret::random_ticket;
 
@@ -56,6 +56,7 @@ struct Notices {
     down: AtomicBool,
     unread: AtomicBool,
     worker: AtomicBool,
+    cookie: AtomicBool,
 }
 
 impl Notices {
@@ -69,8 +70,23 @@ impl Notices {
 
 impl AppProxy {
     pub(in crate::relay) fn new(address: AppAddress, sender: mpsc::UnboundedSender<String>) -> Self {
-        let notices = Notices { sender, down: false.into(), unread: false.into(), worker: false.into() };
+        let notices =
+            Notices { sender, down: false.into(), unread: false.into(), worker: false.into(), cookie: false.into() };
         Self { address, open: Arc::new(Semaphore::new(MAX_OPEN)), notices }
+    }
+
+    /// A call was not let in. When the app itself made it, that has to be told, or it looks like a fault of the app.
+    pub(in crate::relay) fn turned_away(&self, headers: &HeaderMap) {
+        let said = |name, value| headers.get(name).is_some_and(|found| found == value);
+        // Browsers ask for a manifest without cookies, and no page misses it.
+        let by_the_app = said(SEC_FETCH_SITE, "same-origin") && !said(SEC_FETCH_DEST, "manifest");
+        if by_the_app && !headers.contains_key(header::COOKIE) {
+            self.notices.say(&self.notices.cookie, || {
+                "the app asks its server for something without cookies, by which the relay knows the phone, and gets 401. \
+                 Leave credentials: 'omit' out in debug builds"
+                    .to_owned()
+            });
+        }
     }
 }
 

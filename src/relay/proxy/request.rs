@@ -57,10 +57,13 @@ pub(super) fn drop_hops(headers: &mut HeaderMap) {
     headers.remove("proxy-connection");
 }
 
+/// By which a browser, and no page, says what a request is for.
+pub(super) const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
 /// Whether a browser wants a page of this request: what is fetched by scripts, and frames inside a page, get no agent.
 pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    match text(HeaderName::from_static("sec-fetch-dest")) {
+    match text(SEC_FETCH_DEST) {
         Some(destination) => destination == "document",
         // Browsers send it to trustworthy origins only, which a page in the local network is not.
         None => text(header::ACCEPT).is_some_and(|accept| accept.contains("text/html")),

@@ -73,3 +73,19 @@ it('only the page itself has the agent', async () => {
     outcome.expect_code(0);
     assert!(!outcome.transcript().contains("turned away"), "{}", outcome.transcript());
 }
+
+#[test]
+fn what_an_app_asks_for_without_cookies_is_refused_aloud() {
+    let app = app("text/html", b"<!doctype html><link rel=manifest href=/manifest.json><title>x</title>".to_vec());
+    let test = "import { expect, it } from 'vitest';
+it('needs cookies', async () => {
+  expect((await fetch('/api', { credentials: 'omit' })).status).toBe(401);
+  expect((await fetch('/api')).status).toBe(404);
+});
+";
+    let project = project(test);
+    let outcome = finished(scanned(tool(project.path(), &app.url())));
+    outcome.expect_code(0);
+    assert_eq!(outcome.transcript().matches("without cookies").count(), 1, "{}", outcome.transcript());
+    assert!(app.heads().iter().all(|head| !head.contains("manifest")), "{:?}", app.heads());
+}
