@@ -14,6 +14,16 @@ use super::open;
 /// How long what we started may outlive a tool that was killed.
 const TO_NOTICE: Duration = Duration::from_secs(5);
 
+/// Waits for something that only looking tells.
+#[track_caller]
+fn until(mut seen: impl FnMut() -> bool) {
+    let deadline = Instant::now() + TO_NOTICE;
+    while !seen() {
+        assert!(Instant::now() < deadline, "not within {TO_NOTICE:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 fn project() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let test = "import { it } from 'vitest';\nit('holds', () => {});\n";
@@ -51,11 +61,7 @@ fn a_cloudflared_that_is_not_there_is_named() {
 fn waiting(project: &tempfile::TempDir) -> Running {
     let mut running = tool(project, "silent").start();
     running.wait_for("the tunnel's stage", |line| line.contains("Starting a cloudflared tunnel").then_some(()));
-    let deadline = Instant::now() + TO_NOTICE;
-    while !running.processes().iter().any(|process| process.command.contains("config.yml")) {
-        assert!(Instant::now() < deadline, "it is started: {:?}", running.processes());
-        std::thread::yield_now();
-    }
+    until(|| running.processes().iter().any(|process| process.command.contains("config.yml")));
     running
 }
 
@@ -172,11 +178,7 @@ fn one_that_ignores_signals_does_not_outlive_a_tool_that_is_killed() {
     let mut running = through(&project, &stand_in, &dns).start();
     running.wait_for("the attach link", link);
     running.signal(Signal::KILL);
-    let killed = Instant::now();
-    while !stand_in.living().is_empty() {
-        assert!(killed.elapsed() < TO_NOTICE, "still there: {:?}", stand_in.living());
-        std::thread::yield_now();
-    }
+    until(|| stand_in.living().is_empty());
 }
 
 #[test]
@@ -194,11 +196,7 @@ fn the_tunnel_does_not_outlive_a_tool_that_is_killed() {
     let running = waiting(&project);
     let session = running.pid();
     running.signal(Signal::KILL);
-    let killed = Instant::now();
-    while procs::of_session(session).iter().any(|process| process.pid != session) {
-        assert!(killed.elapsed() < TO_NOTICE, "still there: {:?}", procs::of_session(session));
-        std::thread::yield_now();
-    }
+    until(|| procs::of_session(session).iter().all(|process| process.pid == session));
 }
 
 #[test]
