@@ -65,7 +65,8 @@ pub(super) fn widen(policy: &str, needs: &Needs) -> String {
         allow(values, "allow-same-origin");
     }
     directives.retain(|directive| match directive.name.as_str() {
-        // Tests are sent as text and evaluated.
+        // Tests are sent as text and evaluated. The agent has a policy of its own for that, but what it tries before it
+        // takes that one would be told to the app as a violation.
         "require-trusted-types-for" => false,
         // Meant for a server with TLS; here it would keep everything from loading, the agent included.
         "upgrade-insecure-requests" => needs.tls,
