@@ -22,6 +22,7 @@ mod same_results;
 mod secret;
 mod signals;
 mod survival;
+mod traffic;
 mod transport;
 mod tunnel;
 mod vitest_micro;

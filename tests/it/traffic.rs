@@ -1,0 +1,239 @@
+//! What the page exchanged, from its first script to the report folder, in Chrome and over the relay.
+
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use devtools_test::transport::{Connection, Direction, Message, Payload, Protocol, Timeline};
+use serde_json::{Value, json};
+use support::phone::Phone;
+use support::server::FixtureServer;
+use support::tool::{Outcome, Tool};
+
+use crate::tool;
+
+/// As in `fixtures/traffic/fidelity.ait.test.ts`, and made by the same numbers.
+const MESSAGES: usize = 5_000;
+const CHARACTERS: [char; 9] = ['a', '"', '\\', '\n', '\0', 'é', '漢', '😀', '\u{2028}'];
+
+/// How long a page may take to be there.
+const PAGE_WITHIN: Duration = Duration::from_secs(20);
+
+fn sent() -> Vec<Vec<u8>> {
+    let mut seed: u32 = 1;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(1_103_515_245).wrapping_add(12_345) & 0x7fff_ffff;
+        (seed >> 8) as usize % below
+    };
+    let mut message = || {
+        if random(2) == 0 {
+            let left = random(40);
+            return (0..left).map(|_| CHARACTERS[random(CHARACTERS.len())]).collect::<String>().into_bytes();
+        }
+        let length = random(300);
+        (0..length).map(|_| u8::try_from(random(256)).unwrap()).collect()
+    };
+    (0..MESSAGES).map(|_| message()).collect()
+}
+
+fn suite(server: &FixtureServer, file: &str, target: &str) -> Tool {
+    let file = format!("fixtures/traffic/{file}.ait.test.ts");
+    let tool = tool(&support::repo()).args([file.as_str(), "--target", target, "--cell-platform", "mock"]);
+    let (report, url) = (tool.report_dir(), server.url());
+    tool.args(["--report-dir".as_ref(), report.as_os_str()])
+        .args(["--global".to_owned(), format!("__FIXTURE_URL__=\"{url}\"")])
+}
+
+/// A run over the relay, with a second Chrome as the phone.
+fn on_device(tool: Tool) -> Outcome {
+    let mut running = tool.args(["--show-url", "--attach-timeout", "60s"]).start();
+    let link = running.wait_for("the attach link", crate::attach_clock::link);
+    let phone = Phone::open(&link);
+    let outcome = running.wait();
+    drop(phone);
+    outcome
+}
+
+/// Connections, and all messages with the number of theirs.
+fn recorded(outcome: &Outcome) -> (Vec<Connection>, Vec<(usize, Message)>) {
+    let path = outcome.report_dir().join("transport.2.x.mock.jsonl");
+    let mut timeline = Timeline::read(File::open(path).unwrap()).unwrap();
+    assert_eq!(timeline.lost(), 0, "{}", outcome.transcript());
+    let connections = timeline.connections().to_vec();
+    let number = |id: &str| connections.iter().position(|connection| connection.id == id).unwrap();
+    let messages = (0..timeline.len()).map(|index| timeline.message(index).unwrap());
+    let messages = messages.map(|message| (number(&message.connection_id), message)).collect();
+    (connections, messages)
+}
+
+fn bytes(message: &Message) -> Vec<u8> {
+    match message.payload() {
+        Payload::Text(text) => text.as_bytes().to_vec(),
+        Payload::Bytes(text) => BASE64_STANDARD.decode(text).unwrap(),
+    }
+}
+
+fn expect_everything(outcome: &Outcome) {
+    outcome.expect_code(0);
+    let (connections, messages) = recorded(outcome);
+    let of = |protocol, direction| {
+        let wanted = |(_, m): &&(usize, Message)| m.protocol == protocol && m.direction == direction;
+        messages.iter().filter(wanted).map(|(_, message)| bytes(message)).collect::<Vec<_>>()
+    };
+    let expected = sent();
+    assert!(of(Protocol::Websocket, Direction::Out) == expected, "what was sent is what was recorded");
+    assert!(of(Protocol::Websocket, Direction::In) == expected, "what was received is what was recorded");
+    assert_eq!(of(Protocol::FetchStream, Direction::In).concat(), "😀漢é".as_bytes());
+    let in_order = messages.windows(2).all(|pair| pair[0].1.n < pair[1].1.n);
+    assert!(in_order, "records are in the order in which things happened");
+    let test = "fixtures/traffic/fidelity.ait.test.ts > exchanges ten thousand messages";
+    let sockets = messages.iter().filter(|(_, message)| message.protocol == Protocol::Websocket);
+    assert!(sockets.into_iter().all(|(_, message)| message.test.as_deref() == Some(test)));
+
+    // O-25: nothing of ours is among it.
+    assert_eq!(connections.len(), 2, "{connections:?}");
+    let socket = &connections[0];
+    assert_eq!((socket.number("askedCode"), socket.fact("askedReason")), (Some(1000), "enough"), "{socket:?}");
+
+    // O-28: every count is that of all messages, and says what is missing.
+    let artifact = outcome.artifact();
+    let total = &artifact["transport"];
+    let (out, lost, cut) = (&total["out"], &total["lost"], &total["cut"]);
+    assert_eq!((out, lost, cut), (&json!(MESSAGES), &json!(0), &json!(0)), "{total}");
+    let of_test = &artifact["files"][0]["tests"][0]["transport"][0];
+    assert_eq!((&of_test["in"], &of_test["out"]), (&json!(MESSAGES), &json!(MESSAGES)), "{of_test}");
+    assert!(outcome.transcript().contains("traffic: 2 connections, 10"), "{}", outcome.transcript());
+}
+
+#[test]
+fn chrome_records_every_byte() {
+    let server = FixtureServer::start();
+    let outcome = suite(&server, "fidelity", "chrome").run();
+    expect_everything(&outcome);
+    expect_formats(&outcome);
+}
+
+#[test]
+fn the_relay_brings_every_byte() {
+    let server = FixtureServer::start();
+    expect_everything(&on_device(suite(&server, "fidelity", "device")));
+}
+
+/// The other files of the report folder, and what the subcommand makes of the timeline.
+fn expect_formats(outcome: &Outcome) {
+    let file = |ending: &str| outcome.report_dir().join(format!("transport.2.x.mock.{ending}"));
+    let har: Value = serde_json::from_slice(&fs_err::read(file("har")).unwrap()).unwrap();
+    let entries = har["log"]["entries"].as_array().unwrap();
+    assert_eq!(entries[0]["_webSocketMessages"].as_array().unwrap().len(), 2 * MESSAGES);
+    assert_eq!(entries[1]["response"]["content"]["text"], "😀漢é");
+    let log = fs_err::read_to_string(file("log")).unwrap();
+    assert!(log.lines().filter(|line| line.contains(" OUT [websocket] message - ")).count() == MESSAGES);
+
+    let timeline = file("jsonl");
+    let again = |args: &[&str]| {
+        let asked = tool(&support::repo()).args(["transport".as_ref(), timeline.as_os_str()]).args(args).run();
+        asked.expect_code(0);
+        asked.transcript()
+    };
+    assert!(again(&["--grep", "漢é", "--filter", "protocol=fetch"]).contains("[fetch-stream] message - "));
+    let binary =
+        again(&["--filter", "direction=out", "--filter", "protocol=websocket", "--grep", "[binary 299 bytes]"]);
+    assert!(binary.contains("OUT [websocket] message - [binary 299 bytes]") && !binary.contains(" IN "), "{binary}");
+}
+
+#[test]
+fn a_failed_test_shows_its_own_last_messages() {
+    let server = FixtureServer::start();
+    let outcome = suite(&server, "fails", "chrome").run();
+    outcome.expect_code(1);
+    let text = outcome.transcript();
+    let (_, last) = text.split_once("last messages:").unwrap_or_else(|| panic!("{text}"));
+    assert!(last.contains("OUT [websocket] message - the last word"), "{text}");
+    assert!(last.contains("IN [websocket] message - the last word"), "{text}");
+    assert!(!last.contains("not of the failed test"), "{text}");
+}
+
+/// O-26: what the page's first script does is recorded, and belongs to no test.
+#[test]
+fn the_first_script_of_a_page_is_recorded() {
+    let server = FixtureServer::start();
+    let script = "<script>new WebSocket(location.origin.replace('http', 'ws') + '/ws/echo?hello=first');\
+                  fetch('/api/status/200?a'); fetch('/api/status/200?b')</script>";
+    let page = server.document(script, "");
+    let outcome = suite(&server, "uncovered", "chrome").args(["--page-url", &page]).run();
+    outcome.expect_code(0);
+    let (connections, messages) = recorded(&outcome);
+    let urls: Vec<&str> = connections.iter().map(|connection| connection.url.as_str()).collect();
+    for part in ["hello=first", "200?a", "200?b"] {
+        assert!(urls.iter().any(|url| url.ends_with(part)), "{urls:?}");
+    }
+    let hello = messages.iter().find(|(_, message)| message.payload() == Payload::Text("first"));
+    assert!(hello.is_some_and(|(_, message)| message.test.is_none()), "{}", outcome.transcript());
+    assert_eq!(outcome.artifact()["transport"]["documents"][0]["beforeContent"], true);
+}
+
+/// O-26: who comes late says since when it records, and that there was a socket before.
+#[test]
+fn a_late_recorder_says_from_when_it_covers() {
+    let server = FixtureServer::start();
+    let script = "<script>const socket = new WebSocket(location.origin.replace('http', 'ws') + '/ws/echo');\
+                  setInterval(() => socket.readyState === 1 && socket.send('tick'), 5)</script>";
+    let phone = Phone::open(&server.document(script, ""));
+    let since = Instant::now();
+    while phone.tap("typeof socket === 'object' && socket.readyState === 1") != json!(true) {
+        assert!(since.elapsed() < PAGE_WITHIN, "the page of the phone opens its socket");
+    }
+    let endpoint = format!("http://127.0.0.1:{}", phone.port());
+    let outcome = suite(&server, "uncovered", "chrome").args(["--cdp-endpoint", &endpoint]).run();
+    outcome.expect_code(0);
+    let text = outcome.transcript();
+    assert!(text.contains("the recorder came") && text.contains("after the page had begun"), "{text}");
+    let total = &outcome.artifact()["transport"];
+    assert_eq!(total["documents"][0]["beforeContent"], false, "{total}");
+    assert_eq!(total["notCovered"]["socket opened before the recorder"], 1, "{total}");
+    // It leaves the page as it found it.
+    let native = phone.tap("Object.hasOwn(window, 'WebSocket') && /native code/.test(WebSocket.prototype.send)");
+    assert_eq!(native, json!(true));
+    let asked = "WebSocket.prototype.close.call(Symbol.for('devtools-test.capture'))";
+    let gone = phone.tap(&format!("(() => {{ try {{ {asked}; return 'there' }} catch {{ return 'gone' }} }})()"));
+    assert_eq!(gone, json!("gone"));
+}
+
+/// O-27: one record for each call, whoever wraps `fetch` and when.
+#[test]
+fn a_wrapped_fetch_is_recorded_once() {
+    let server = FixtureServer::start();
+    let script = "<script>const native = fetch; window.calls = 0;\
+                  window.fetch = (...args) => { window.calls++; return native(...args); }</script>";
+    let page = server.document(script, "");
+    let outcome = suite(&server, "wrapped", "chrome").args(["--page-url", &page]).run();
+    outcome.expect_code(0);
+    let (connections, _) = recorded(&outcome);
+    assert_eq!(connections.iter().filter(|connection| connection.url.ends_with("?once")).count(), 1);
+}
+
+/// O-43: what is not covered is counted, on the terminal and in the artifact.
+#[test]
+fn workers_and_frames_are_counted() {
+    let server = FixtureServer::start();
+    let outcome = suite(&server, "uncovered", "chrome").run();
+    outcome.expect_code(0);
+    let not_covered = outcome.artifact()["transport"]["notCovered"].clone();
+    assert_eq!(not_covered, json!({ "frame": 1, "worker": 1 }));
+    let text = outcome.transcript();
+    assert!(text.contains("not covered: 1 frame, 1 worker"), "{text}");
+}
+
+#[test]
+fn nothing_is_recorded_where_nobody_wants_it() {
+    let server = FixtureServer::start();
+    let outcome = suite(&server, "fails", "chrome").args(["--no-capture"]).run();
+    outcome.expect_code(1);
+    assert!(!outcome.report_dir().join("transport.2.x.mock.jsonl").exists());
+    assert!(!outcome.transcript().contains("traffic:") && outcome.artifact()["transport"].is_null());
+
+    let only = suite(&server, "fidelity", "chrome").args(["--capture", "fetch"]).run();
+    only.expect_code(0);
+    let (connections, _) = recorded(&only);
+    assert!(connections.iter().all(|connection| connection.protocol == Protocol::FetchStream), "{connections:?}");
+}
