@@ -2,29 +2,18 @@
 
 use std::path::PathBuf;
 
+use crate::transport::TimelineError;
+
 /// Why nothing can be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// There is no such file, or it cannot be read.
-    #[error("{path} cannot be read: {source}. Give --replay the transport.<...>.jsonl of a report folder", path = path.display())]
+    /// There is no such file, or it is something else.
+    #[error("{path} cannot be replayed: {source}", path = path.display())]
     Read {
         /// Which.
         path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
-    /// It is something else.
-    #[error(
-        "{path}, line {line}: {why}. Give --replay the transport.<...>.jsonl of a report folder, as the run wrote it",
-        path = path.display()
-    )]
-    Format {
-        /// Which.
-        path: PathBuf,
-        /// Of the file, from 1.
-        line: usize,
-        /// What is wrong there.
-        why: String,
+        /// What is wrong with it.
+        source: TimelineError,
     },
     /// There is nothing in it to serve.
     #[error("{path} has no connection that can be replayed. Record a run that exchanges something with a server first", path = path.display())]

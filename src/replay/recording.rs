@@ -2,7 +2,8 @@
 //! on it and when.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Seek};
+use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine;
@@ -10,9 +11,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::ReplayError;
+use crate::transport::{Connection, Direction, Message, Payload, Protocol, Timeline, TimelineError};
 
-/// The version of the format that is understood.
-const VERSION: u64 = 1;
+/// Close code of a socket that was closed without one (RFC 6455, section 7.4.1).
+const NO_CODE: u16 = 1005;
 /// What the recorder says of a request that the page's platform refused: nothing was sent, and it will refuse it again.
 const REFUSED: &str = "refused by the platform";
 
@@ -24,8 +26,8 @@ pub struct Recording {
     pub(super) cut: usize,
     /// Connections of which too little was seen to serve them again.
     pub(super) left_out: usize,
-    /// Places where the recording itself says that something is missing.
-    pub(super) gaps: usize,
+    /// The recording says of itself that something is missing.
+    pub(super) gaps: bool,
 }
 
 /// One recorded connection.
@@ -108,21 +110,37 @@ impl Recording {
     /// # Errors
     /// See [`ReplayError`].
     pub fn read(path: &Path) -> Result<Self, ReplayError> {
-        let text =
-            fs_err::read_to_string(path).map_err(|error| ReplayError::Read { path: path.to_owned(), source: error })?;
-        let recording = Self::parse(&text, path)?;
+        let unreadable = |error: TimelineError| ReplayError::Read { path: path.to_owned(), source: error };
+        let file = fs_err::File::open(path).map_err(|error| unreadable(error.into()))?;
+        let recording =
+            Self::of(Timeline::read(file).map_err(unreadable)?).map_err(|error| unreadable(error.into()))?;
         if recording.exchanges.is_empty() {
             return Err(ReplayError::Empty { path: path.to_owned() });
         }
         Ok(recording)
     }
 
-    pub(super) fn parse(text: &str, path: &Path) -> Result<Self, ReplayError> {
-        let mut lines = Lines::default();
-        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            lines.take(line).map_err(|why| ReplayError::Format { path: PathBuf::from(path), line: index + 1, why })?;
+    pub(super) fn of<R: Read + Seek>(mut timeline: Timeline<R>) -> io::Result<Self> {
+        let mut messages: HashMap<String, Vec<Message>> = HashMap::new();
+        for index in 0..timeline.len() {
+            let message = timeline.message(index)?;
+            messages.entry(message.connection_id.clone()).or_default().push(message);
         }
-        Ok(lines.recording())
+        let mut recording = Self { gaps: timeline.lost() > 0, ..Self::default() };
+        for connection in timeline.connections().iter().filter(|connection| !connection.removed) {
+            let mut messages = messages.remove(&connection.id).unwrap_or_default();
+            messages.sort_by_key(|message| message.n);
+            let is_cut = |message: &&Message| message.truncated && message.direction == Direction::In;
+            match Exchange::of(connection, &messages) {
+                Some(exchange) => {
+                    recording.cut += messages.iter().filter(is_cut).count();
+                    recording.exchanges.push(exchange);
+                }
+                None if is_refused(connection) => {}
+                None => recording.left_out += 1,
+            }
+        }
+        Ok(recording)
     }
 
     /// What a person should know of what is not as it was.
@@ -136,130 +154,48 @@ impl Recording {
             let left_out = self.left_out;
             told.push(format!("{left_out} recorded connections are not replayed, since their bodies were never read"));
         }
-        if self.gaps > 0 {
+        if self.gaps {
             told.push("the recording has gaps: what was exchanged there is not replayed".into());
         }
         told
     }
 }
 
-/// The lines of a file, put together.
-#[derive(Default)]
-struct Lines {
-    began: bool,
-    gaps: usize,
-    order: Vec<String>,
-    connections: HashMap<String, Value>,
-    messages: HashMap<String, Vec<Value>>,
-    /// Where a message is whose payload comes later.
-    places: HashMap<String, (String, usize)>,
-}
-
-impl Lines {
-    fn take(&mut self, line: &str) -> Result<(), String> {
-        let record: Value = serde_json::from_str(line).map_err(|error| format!("no JSON ({error})"))?;
-        let kind = record["kind"].as_str().unwrap_or_default();
-        if !self.began {
-            if kind != "header" {
-                return Err("this is no recorded timeline, which starts with a header".into());
-            }
-            if record["version"].as_u64() != Some(VERSION) {
-                return Err(format!("version {} of the format is not known here", record["version"]));
-            }
-            self.began = true;
-        }
-        match kind {
-            "connection" => self.connection(record),
-            "message" => self.message(record),
-            "payload" => self.payload(record),
-            "gap" => self.gaps += 1,
-            // What else is told is for people.
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn connection(&mut self, record: Value) {
-        let id = text(&record, "id").to_owned();
-        if record["removed"] == true {
-            self.connections.remove(&id);
-            return;
-        }
-        if self.connections.insert(id.clone(), record).is_none() && !self.order.contains(&id) {
-            self.order.push(id);
-        }
-    }
-
-    fn message(&mut self, record: Value) {
-        let connection = text(&record, "connectionId").to_owned();
-        let list = self.messages.entry(connection.clone()).or_default();
-        self.places.insert(text(&record, "id").to_owned(), (connection, list.len()));
-        list.push(record);
-    }
-
-    fn payload(&mut self, record: Value) {
-        let Some((connection, at)) = self.places.get(text(&record, "id")) else { return };
-        if let Some(message) = self.messages.get_mut(connection).and_then(|list| list.get_mut(*at)) {
-            *message = record;
-        }
-    }
-
-    fn recording(mut self) -> Recording {
-        let mut recording = Recording { gaps: self.gaps, ..Recording::default() };
-        for id in std::mem::take(&mut self.order) {
-            let Some(connection) = self.connections.remove(&id) else { continue };
-            let mut messages = self.messages.remove(&id).unwrap_or_default();
-            messages.sort_by_key(|message| message["n"].as_u64());
-            let incoming = messages.iter().filter(|message| message["direction"] == "in");
-            let cut = incoming.filter(|message| message["truncated"] == true).count();
-            match Exchange::of(&connection, &messages) {
-                Some(exchange) => {
-                    recording.cut += cut;
-                    recording.exchanges.push(exchange);
-                }
-                None if is_refused(&connection) => {}
-                None => recording.left_out += 1,
-            }
-        }
-        recording
-    }
-}
-
 impl Exchange {
     /// `None` where the recording does not say what to serve.
-    fn of(connection: &Value, messages: &[Value]) -> Option<Self> {
-        let metadata = &connection["metadata"];
-        let how = text(metadata, "how");
-        let from_fetch = text(metadata, "source") == "fetch";
-        let kind = match (text(connection, "protocol"), from_fetch) {
-            ("websocket", _) => Kind::WebSocket,
-            ("eventsource", false) => Kind::EventSource,
-            _ => Kind::Fetch,
+    fn of(connection: &Connection, messages: &[Message]) -> Option<Self> {
+        let how = connection.fact("how");
+        let is_events = connection.protocol == Protocol::Eventsource;
+        let kind = match connection.protocol {
+            Protocol::Websocket => Kind::WebSocket,
+            Protocol::Eventsource if connection.fact("source") != "fetch" => Kind::EventSource,
+            Protocol::Eventsource | Protocol::FetchStream => Kind::Fetch,
         };
         if is_refused(connection) || (kind == Kind::Fetch && matches!(how, "unobserved" | "abandoned")) {
             return None;
         }
-        let url = text(connection, "url").split('#').next().unwrap_or_default().to_owned();
-        let method = metadata["method"].as_str().unwrap_or("GET").to_owned();
-        let as_events = text(connection, "protocol") == "eventsource";
-        let mut clock = Clock::from(connection["openedAt"].as_f64().unwrap_or_default());
-        let answer = answer(kind, connection, messages, &mut clock);
+        let url = connection.url.split('#').next().unwrap_or_default().to_owned();
+        let method = match connection.fact("method") {
+            "" => "GET".to_owned(),
+            method => method.to_owned(),
+        };
+        let mut clock = Clock { last: connection.opened_at, sent: 0 };
+        let answer = answer(kind, connection, messages.is_empty(), &mut clock);
         let mut steps = Vec::new();
         for message in messages {
-            let when = clock.at(message["timestamp"].as_f64());
-            if message["direction"] == "out" {
-                clock.sent += 1;
-            } else if let Some(data) = data(message, as_events) {
-                steps.push(Step { when, data });
+            let when = clock.at(Some(message.timestamp));
+            match message.direction {
+                Direction::Out => clock.sent += 1,
+                Direction::In => steps.extend(data(message, is_events).map(|data| Step { when, data })),
             }
         }
-        let end = end(kind, how, connection, clock.at(connection["closedAt"].as_f64()));
+        let end = end(kind, how, connection, clock.at(connection.closed_at));
         Some(Self { key: Key { kind, method, url }, answer, steps, end })
     }
 }
 
-fn is_refused(connection: &Value) -> bool {
-    text(&connection["metadata"], "error").starts_with(REFUSED)
+fn is_refused(connection: &Connection) -> bool {
+    connection.fact("error").starts_with(REFUSED)
 }
 
 /// Where in the recording we are, on one connection.
@@ -269,10 +205,6 @@ struct Clock {
 }
 
 impl Clock {
-    fn from(began: f64) -> Self {
-        Self { last: began, sent: 0 }
-    }
-
     /// A moment, in milliseconds of the recording, seen from the one before it.
     fn at(&mut self, moment: Option<f64>) -> When {
         let moment = moment.unwrap_or(self.last).max(self.last);
@@ -282,32 +214,29 @@ impl Clock {
     }
 }
 
-fn answer(kind: Kind, connection: &Value, messages: &[Value], clock: &mut Clock) -> Answer {
-    let metadata = &connection["metadata"];
-    let closed = connection["closedAt"].as_f64();
+fn answer(kind: Kind, connection: &Connection, is_empty: bool, clock: &mut Clock) -> Answer {
     let began = clock.last;
-    if kind == Kind::WebSocket {
-        return match metadata["subprotocol"].as_str() {
+    let closed = connection.closed_at;
+    let has_failed = connection.fact("how") == "error";
+    match kind {
+        Kind::WebSocket => match connection.metadata.get("subprotocol").and_then(Value::as_str) {
             Some(subprotocol) => Answer::Socket { subprotocol: subprotocol.to_owned() },
-            None if metadata["closedBy"] == "page" || closed.is_none() => Answer::Never,
+            None if connection.fact("closedBy") == "page" || closed.is_none() => Answer::Never,
             None => Answer::Failed { after: clock.at(closed).pause },
-        };
-    }
-    if kind == Kind::EventSource {
-        if messages.is_empty() && text(metadata, "how") == "error" {
-            return Answer::Failed { after: clock.at(closed).pause };
-        }
-        return Answer::Body { after: Duration::ZERO, status: 200, content_type: "text/event-stream".into() };
-    }
-    let status = metadata["status"].as_u64().and_then(|status| u16::try_from(status).ok());
-    match status {
-        Some(status) => Answer::Body {
-            after: clock.at(metadata["headersMs"].as_f64().map(|ms| began + ms)).pause,
-            status,
-            content_type: as_utf8(text(metadata, "contentType")),
         },
-        None if text(metadata, "how") == "error" => Answer::Failed { after: clock.at(closed).pause },
-        None => Answer::Never,
+        Kind::EventSource if is_empty && has_failed => Answer::Failed { after: clock.at(closed).pause },
+        Kind::EventSource => {
+            Answer::Body { after: Duration::ZERO, status: 200, content_type: "text/event-stream".into() }
+        }
+        Kind::Fetch => match connection.number("status").and_then(|status| u16::try_from(status).ok()) {
+            Some(status) => {
+                let headers = connection.metadata.get("headersMs").and_then(Value::as_f64).map(|ms| began + ms);
+                let content_type = as_utf8(connection.fact("contentType"));
+                Answer::Body { after: clock.at(headers).pause, status, content_type }
+            }
+            None if has_failed => Answer::Failed { after: clock.at(closed).pause },
+            None => Answer::Never,
+        },
     }
 }
 
@@ -322,51 +251,45 @@ fn as_utf8(content_type: &str) -> String {
     })
 }
 
-fn end(kind: Kind, how: &str, connection: &Value, when: When) -> End {
-    let metadata = &connection["metadata"];
-    if connection["state"] != "closed" || metadata["closedBy"] == "page" {
+fn end(kind: Kind, how: &str, connection: &Connection, when: When) -> End {
+    if connection.state != "closed" || connection.fact("closedBy") == "page" {
         return End::Held;
     }
     let proper = |code, reason: &str| End::Proper { when, code, reason: reason.to_owned() };
     match (kind, how) {
-        (Kind::WebSocket, "close") if metadata["wasClean"] == true => {
-            let code = connection["closeCode"].as_u64().and_then(|code| u16::try_from(code).ok());
-            proper(code.unwrap_or(1005), text(metadata, "reason"))
+        (Kind::WebSocket, "close") if connection.metadata.get("wasClean") == Some(&Value::Bool(true)) => {
+            proper(connection.close_code.unwrap_or(NO_CODE), connection.fact("reason"))
         }
         (Kind::WebSocket, "close") | (Kind::Fetch, "error") => End::Broken { when },
-        (Kind::Fetch, "end") | (Kind::EventSource, "error") => proper(0, ""),
+        (Kind::Fetch, "end") | (Kind::EventSource, "error") => proper(NO_CODE, ""),
         _ => End::Held,
     }
 }
 
 /// What is served for a message.
-fn data(message: &Value, as_events: bool) -> Option<Data> {
-    let payload = &message["payload"];
-    let Some(content) = payload.as_str() else {
-        return STANDARD.decode(text(payload, "base64")).ok().map(Data::Bytes);
-    };
-    Some(if as_events { Data::Event(event(message, content)) } else { Data::Text(content.to_owned()) })
+fn data(message: &Message, is_event: bool) -> Option<Data> {
+    match message.payload() {
+        Payload::Bytes(base64) => STANDARD.decode(base64).ok().map(Data::Bytes),
+        Payload::Text(text) if is_event => Some(Data::Event(event(message, text))),
+        Payload::Text(text) => Some(Data::Text(text.to_owned())),
+    }
 }
 
 /// An event as it stands in a stream.
-fn event(message: &Value, content: &str) -> String {
-    let metadata = &message["metadata"];
+fn event(message: &Message, content: &str) -> String {
+    let fact = |key: &str| message.metadata.get(key);
     let mut event = String::new();
     let mut field = |name: &str, value: &str| event.extend([name, ": ", value, "\n"]);
-    if let Some(retry) = metadata["retry"].as_u64() {
+    if let Some(retry) = fact("retry").and_then(Value::as_u64) {
         field("retry", &retry.to_string());
     }
-    field("id", text(metadata, "lastEventId"));
-    if let Some(kind) = message["type"].as_str().filter(|kind| *kind != "message") {
+    field("id", fact("lastEventId").and_then(Value::as_str).unwrap_or_default());
+    if let Some(kind) = message.kind.as_deref().filter(|kind| *kind != "message") {
         field("event", kind);
     }
     content.split('\n').for_each(|line| field("data", line));
     event.push('\n');
     event
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

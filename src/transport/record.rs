@@ -71,6 +71,8 @@ pub struct Connection {
     pub close_code: Option<u16>,
     /// How often it was opened again.
     pub reconnect_count: u32,
+    /// It turned out to be none: an answer without a body.
+    pub removed: bool,
     /// What only some have: `status`, `method`, `contentType`, `subprotocol`, `how` it ended ...
     pub metadata: Map<String, Value>,
 }

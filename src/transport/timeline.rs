@@ -93,9 +93,11 @@ impl<R: Read + Seek> Timeline<R> {
         match record["kind"].as_str() {
             Some("connection") => {
                 let connection: Connection = record::of(&record);
-                if record["removed"] != true {
+                if !connection.removed {
                     let at = self.connection_at(&connection.id);
                     self.connections[at] = connection;
+                } else if let Some(at) = self.by_id.get(&connection.id) {
+                    self.connections[*at].removed = true;
                 }
             }
             Some("message") => {

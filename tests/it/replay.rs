@@ -198,7 +198,7 @@ fn other_files_and_places_are_refused_at_once() {
     fs_err::write(project.path().join("other.jsonl"), "{}\n").unwrap();
     for (arguments, told) in [
         (["--replay", "no.jsonl", "--target", "chrome"], "no.jsonl"),
-        (["--replay", "other.jsonl", "--target", "chrome"], "line 1"),
+        (["--replay", "other.jsonl", "--target", "chrome"], "no header"),
         (["--replay", "other.jsonl", "--target", "webkit"], "--target chrome"),
         (["--replay-speed", "max", "--target", "chrome"], "--replay"),
     ] {
