@@ -30,6 +30,8 @@ pub(super) enum Parsed {
         given: Box<Given>,
         /// For a program.
         json: bool,
+        /// Whom to ask for the time.
+        clock: Option<String>,
     },
     /// Serve a coding agent.
     Mcp {
@@ -110,6 +112,15 @@ struct DoctorArgs {
     /// How the phone reaches us: cloudflared, lan, none, or an https address that leads to us
     #[arg(long, alias = "public-url", value_name = "HOW")]
     tunnel: Option<String>,
+    /// With an address of yours as --tunnel: the port of this machine it leads to
+    #[arg(long, value_name = "PORT")]
+    relay_port: Option<String>,
+    /// The WebDriver that starts WebKit [env: DEVTOOLS_TEST_WEBDRIVER]
+    #[arg(long, value_name = "PATH")]
+    webdriver: Option<String>,
+    /// A server to compare the clock with, or none [default: one of www.cloudflare.com, www.google.com, www.apple.com]
+    #[arg(long, value_name = "URL")]
+    clock: Option<String>,
     /// auto, always or never [default: auto]
     #[arg(long, value_name = "WHEN")]
     color: Option<String>,
@@ -314,7 +325,7 @@ pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, 
             Ok(Parsed::SecretInit(Box::new(Given { project_root: root.project_root, ..Given::default() })))
         }
         Ok(Cli { command: Some(Command::Doctor(doctor)), .. }) => {
-            Ok(Parsed::Doctor { json: doctor.json, given: Box::new((*doctor).into()) })
+            Ok(Parsed::Doctor { json: doctor.json, clock: doctor.clock.clone(), given: Box::new((*doctor).into()) })
         }
         Ok(Cli { command: Some(Command::Mcp(mcp)), .. }) => {
             Ok(Parsed::Mcp { qr_in_results: mcp.qr_in_results, given: Box::new((*mcp).into()) })

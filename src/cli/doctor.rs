@@ -1,10 +1,13 @@
 //! `devtools-test doctor`.
 
-use crate::doctor::{Check, Diagnosis, DoctorOptions, Verdict, examine};
+use crate::attach::Reach;
+use crate::doctor::{Check, Diagnosis, DoctorOptions, Verdict, WELL_KNOWN_CLOCKS, Way, examine};
 use crate::exit::Exit;
 use crate::report::{Paint, block, line};
 use crate::run::Signal;
+use crate::session;
 use crate::settings::{Given, Settings, SettingsError, Surroundings, TunnelWish, load};
+use crate::webkit::WebkitOptions;
 
 use super::output::{error, print};
 use super::signals::Signals;
@@ -13,6 +16,9 @@ use super::signals::Signals;
 const FORCE_COLOR: &str = "FORCE_COLOR";
 /// A variable that names the tunnel program.
 const CLOUDFLARED_BIN: &str = "CLOUDFLARED_BIN";
+
+/// Nobody, as the one to ask for the time.
+const NOBODY: &str = "none";
 
 /// What keeps the doctor from looking.
 #[derive(Debug, thiserror::Error)]
@@ -24,8 +30,8 @@ enum StartError {
 }
 
 /// Looks at each link of the chain and says how it is.
-pub(super) fn doctor(given: Given, json: bool) -> Exit {
-    match look(given, json) {
+pub(super) fn doctor(given: Given, json: bool, clock: Option<String>) -> Exit {
+    match look(given, json, clock) {
         Ok(exit) => exit,
         Err(failure) => {
             error(&failure.to_string());
@@ -37,11 +43,11 @@ pub(super) fn doctor(given: Given, json: bool) -> Exit {
     }
 }
 
-fn look(given: Given, json: bool) -> Result<Exit, StartError> {
+fn look(given: Given, json: bool, clock: Option<String>) -> Result<Exit, StartError> {
     let around = Surroundings::of_process()?;
     let settings = load(given, &around)?;
     let color = settings.look.color;
-    let options = options(settings, &around)?;
+    let options = options(settings, &around, clock)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let diagnosis = runtime.block_on(async {
         let mut signals = Signals::listen()?;
@@ -59,21 +65,47 @@ fn look(given: Given, json: bool) -> Result<Exit, StartError> {
     Ok(print(&if json { to_json(&diagnosis) } else { text(&diagnosis, Paint(color)) }, exit))
 }
 
-fn options(settings: Settings, around: &Surroundings<'_>) -> std::io::Result<DoctorOptions> {
+fn options(settings: Settings, around: &Surroundings<'_>, clock: Option<String>) -> std::io::Result<DoctorOptions> {
+    let clocks = match clock.as_deref() {
+        None => WELL_KNOWN_CLOCKS.map(String::from).to_vec(),
+        Some(NOBODY) => Vec::new(),
+        Some(server) => vec![server.to_owned()],
+    };
+    let way = way(&settings);
     Ok(DoctorOptions {
         project_root: settings.project_root.value,
         secret: settings.attach.secret,
         browser: settings.target.browser.map(|browser| browser.value),
         no_sandbox: settings.target.no_sandbox,
-        search_path: settings.target.search_path,
+        search_path: settings.target.search_path.clone(),
         cloudflared: around.variable(CLOUDFLARED_BIN).map(Into::into),
-        public_address: match settings.attach.tunnel.wish.value {
-            TunnelWish::Address(address) => Some(address),
-            _ => None,
+        way,
+        clocks,
+        webkit: WebkitOptions {
+            driver: settings.target.webdriver.map(|driver| driver.value),
+            // `--browser` names a Chrome here.
+            browser: None,
+            search_path: settings.target.search_path,
+            has_display: settings.target.has_display,
         },
         program: std::env::current_exe()?,
         forced_colors: around.variable(FORCE_COLOR).map(|_| FORCE_COLOR),
     })
+}
+
+/// The way a run would take, where it is one that can be tried from here.
+fn way(settings: &Settings) -> Way {
+    let tunnel = &settings.attach.tunnel;
+    if matches!(tunnel.wish.value, TunnelWish::Address(_)) && tunnel.port == 0 {
+        return Way::Portless;
+    }
+    // Why there is none is told of its program.
+    match session::reach(settings) {
+        Ok((Reach { tunnel: Some(options), listen, .. }, _)) => {
+            Way::Tunnel { tunnel: Box::new(options), listen, asked: tunnel.wish.is_given() }
+        }
+        _ => Way::None,
+    }
 }
 
 fn to_json(diagnosis: &Diagnosis) -> String {

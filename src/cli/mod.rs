@@ -40,7 +40,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
     match parse(args) {
         Ok(Parsed::Run(given)) => run::run(*given),
         Ok(Parsed::SecretInit(given)) => secret::init(&given),
-        Ok(Parsed::Doctor { given, json }) => doctor::doctor(*given, json),
+        Ok(Parsed::Doctor { given, json, clock }) => doctor::doctor(*given, json, clock),
         Ok(Parsed::Mcp { given, qr_in_results }) => mcp::mcp(*given, qr_in_results),
         Ok(Parsed::Transport(asked)) => transport::transport(&asked),
         Ok(Parsed::Text(text)) => print(&text, Exit::Passed),

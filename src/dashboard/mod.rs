@@ -22,4 +22,4 @@ mod timeline;
 
 pub use error::DashboardError;
 pub use feed::{Feed, Invitations};
-pub use server::{DEFAULT_PORT, Dashboard};
+pub use server::Dashboard;

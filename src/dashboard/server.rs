@@ -23,11 +23,8 @@ use super::gate::{Route, admit};
 use super::page::{guard, json, nothing, page};
 use super::patch::Known;
 use crate::secret::{Hidden, random_ticket};
+use crate::settings::DASHBOARD_PORTS;
 
-/// Where it listens unless told otherwise.
-pub const DEFAULT_PORT: u16 = 8317;
-/// Ports after [`DEFAULT_PORT`] that are tried before any free one is taken: more runs than a machine has at once.
-const NEXT_PORTS: u16 = 20;
 /// Streams at a time: a person's tabs. Each costs one message at most, however slow it is.
 const MAX_STREAMS: usize = 16;
 /// Messages of a stream are this far apart at least: fast to the eye, and a thousand results are one message.
@@ -53,7 +50,7 @@ struct Hub {
 }
 
 impl Dashboard {
-    /// Starts listening on 127.0.0.1: on `port`, or on [`DEFAULT_PORT`] or a free port where none is given.
+    /// Starts listening on 127.0.0.1: on `port`, or on the first free one of [`DASHBOARD_PORTS`] where none is given.
     ///
     /// # Errors
     /// The port that was given cannot be had.
@@ -114,7 +111,7 @@ async fn listen(port: Option<u16>) -> Result<TcpListener, DashboardError> {
     if let Some(port) = port {
         return bind(port).await.map_err(|source| DashboardError::Port { port, source });
     }
-    for port in DEFAULT_PORT..=DEFAULT_PORT + NEXT_PORTS {
+    for port in DASHBOARD_PORTS {
         if let Ok(listener) = bind(port).await {
             return Ok(listener);
         }

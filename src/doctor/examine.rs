@@ -1,19 +1,18 @@
 //! Looks at everything, all at once.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use secrecy::SecretString;
 
 use super::diagnosis::Diagnosis;
-use super::{observe, programs, self_test, verdicts};
-use crate::secret::{Hidden, find_secret};
-
-/// The port of the dashboard, and how many after it are tried.
-const DASHBOARD_PORT: u16 = 8317;
-const DASHBOARD_PORTS: u16 = 20;
+use super::{clock, observe, programs, self_test, verdicts};
+use crate::secret::find_secret;
+use crate::settings::DASHBOARD_PORTS;
+use crate::tunnel::TunnelOptions;
+use crate::webkit::WebkitOptions;
 
 /// What to look at.
-#[derive(Debug)]
 pub struct DoctorOptions {
     /// The project.
     pub project_root: PathBuf,
@@ -27,33 +26,58 @@ pub struct DoctorOptions {
     pub search_path: Option<String>,
     /// `CLOUDFLARED_BIN`.
     pub cloudflared: Option<PathBuf>,
-    /// An address that leads to the relay, `http:` only.
-    pub public_address: Option<Hidden>,
+    /// What leads to the relay from outside, to be tried.
+    pub way: Way,
+    /// Servers that are asked for the time, the first answer counts; none for nobody.
+    pub clocks: Vec<String>,
+    /// Which WebKit.
+    pub webkit: WebkitOptions,
     /// This program.
     pub program: PathBuf,
     /// A variable that asks for colours in pipes.
     pub forced_colors: Option<&'static str>,
 }
 
+/// What leads to the relay from outside.
+pub enum Way {
+    /// Nothing does, or nothing was found that could.
+    None,
+    /// An address is said to lead to a port of ours, and which is not known.
+    Portless,
+    /// This, to a relay that listens there.
+    Tunnel {
+        /// How.
+        tunnel: Box<TunnelOptions>,
+        /// Where the relay has to listen for it.
+        listen: SocketAddr,
+        /// A person asked for it, so that a run without it fails.
+        asked: bool,
+    },
+}
+
+/// Servers whose clock is right and who answer anybody.
+pub const WELL_KNOWN_CLOCKS: [&str; 3] =
+    ["https://www.cloudflare.com", "https://www.google.com", "https://www.apple.com"];
+
 /// Looks at each link of the chain. Every look has its own limit; all of them together take as long as the longest,
-/// the start of a browser (30 s at worst).
+/// the start of a tunnel (45 s at worst).
 pub async fn examine(options: &DoctorOptions) -> Diagnosis {
-    let (relay, tunnel, chrome, webkit, written) = tokio::join!(
+    let (tried, outside, tunnel, chrome, webkit, written) = tokio::join!(
         relay(options),
+        clock::outside(&options.clocks),
         programs::cloudflared(options),
         programs::chrome(options),
         programs::webkit(options),
         observe::stdout(&options.program),
     );
-    let (relay, clock) = relay;
-    let free = observe::free_port(DASHBOARD_PORT..=DASHBOARD_PORT + DASHBOARD_PORTS);
+    let self_test::Tried { relay, clock, reached } = tried;
     let temp = std::env::temp_dir();
     Diagnosis::new(vec![
         verdicts::secret(&observe::secret(options)),
-        verdicts::clock(&clock),
+        verdicts::clock(&verdicts::ClockSeen { relay: clock, outside }),
         verdicts::relay(&relay),
-        verdicts::ports(DASHBOARD_PORT, free),
-        verdicts::tunnel(&tunnel),
+        verdicts::ports(*DASHBOARD_PORTS.start(), observe::free_port(DASHBOARD_PORTS)),
+        verdicts::tunnel(&tunnel, &reached),
         verdicts::chrome(&chrome),
         verdicts::webkit(&webkit),
         verdicts::stdout(&verdicts::StdoutSeen { written, forced: options.forced_colors }),
@@ -61,8 +85,8 @@ pub async fn examine(options: &DoctorOptions) -> Diagnosis {
     ])
 }
 
-/// Tries a relay, with the secret of the project where it has a good one.
-async fn relay(options: &DoctorOptions) -> (Result<verdicts::RelaySeen, String>, verdicts::ClockSeen) {
+/// Tries a relay and the way to it, with the secret of the project where it has a good one.
+async fn relay(options: &DoctorOptions) -> self_test::Tried {
     use secrecy::ExposeSecret;
     let given = options.secret.as_ref().map(ExposeSecret::expose_secret);
     let secret = match find_secret(given, &options.project_root) {
@@ -70,16 +94,8 @@ async fn relay(options: &DoctorOptions) -> (Result<verdicts::RelaySeen, String>,
         // What is wrong with it is told of the secret; the relay is tried all the same.
         Err(_) => match crate::secret::Secret::random() {
             Ok(secret) => secret,
-            Err(error) => {
-                let why = error.to_string();
-                return (Err(why.clone()), verdicts::ClockSeen { relay: Err(why), outside: None });
-            }
+            Err(error) => return self_test::Tried::failed(&error.to_string()),
         },
     };
-    let (seen, relay) = self_test::relay(secret).await;
-    let outside = match &options.public_address {
-        Some(address) => observe::outside_clock(address.expose()).await,
-        None => None,
-    };
-    (seen, verdicts::ClockSeen { relay, outside })
+    self_test::relay(secret, &options.way).await
 }

@@ -1,9 +1,11 @@
 //! What a run hangs on, link by link, each with a verdict and the next step.
 //!
 //! ```text
-//! observe (programs, ports, files), self_test (a relay of its own) ──> observations ──> verdicts (pure) ──> Diagnosis
+//! observe (ports, files), programs, clock, self_test (a relay of its own and the way to it)
+//!     ──> observations ──> verdicts (pure) ──> Diagnosis
 //! ```
 
+mod clock;
 mod diagnosis;
 mod examine;
 mod observe;
@@ -12,4 +14,4 @@ mod self_test;
 mod verdicts;
 
 pub use diagnosis::{Check, Diagnosis, Verdict};
-pub use examine::{DoctorOptions, examine};
+pub use examine::{DoctorOptions, WELL_KNOWN_CLOCKS, Way, examine};

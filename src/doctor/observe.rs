@@ -1,27 +1,21 @@
-//! Looks at files, ports and clocks.
+//! Looks at files and ports.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use hyper::Method;
 use secrecy::ExposeSecret;
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::DoctorOptions;
 use super::verdicts::{FileSeen, SecretSeen, VariableSeen};
-use crate::http::{self, Answer};
 use crate::process::Guarded;
 use crate::secret::{Secret, SecretError, SecretFile, is_ignored};
-use crate::tunnel::PublicAddress;
 
 /// A run without files starts nothing and ends at once.
 const RUN_LIMIT: Duration = Duration::from_secs(20);
-/// A server that is up answers a request for nothing this soon.
-const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
 pub(super) fn secret(options: &DoctorOptions) -> SecretSeen {
     let given = options.secret.as_ref().map(ExposeSecret::expose_secret).filter(|text| !text.trim().is_empty());
@@ -77,28 +71,4 @@ pub(super) async fn stdout(program: &Path) -> Result<Vec<u8>, String> {
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err(format!("it did not end within {} s", RUN_LIMIT.as_secs())),
     }
-}
-
-/// By how much the clock behind a public address is ahead of ours; `None` where it cannot be asked: TLS is for pages.
-pub(super) async fn outside_clock(url: &str) -> Option<Result<i64, String>> {
-    let address = PublicAddress::new(url).ok()?;
-    if address.is_tls() {
-        return None;
-    }
-    let failed = |_| "it does not answer".to_owned();
-    let ask = async {
-        let stream = TcpStream::connect((address.name(), address.port())).await.map_err(|_| failed(()))?;
-        // Errors of a request name no host.
-        http::request(stream, &address.host(), Method::HEAD, "/", None, ANSWER_LIMIT).await.map_err(|_| failed(()))
-    };
-    let answer = timeout(ANSWER_LIMIT, ask).await.unwrap_or_else(|_| Err(failed(())));
-    Some(answer.and_then(|answer| seconds_ahead(&answer)))
-}
-
-/// By how much the clock that dated an answer is ahead of ours.
-pub(super) fn seconds_ahead(answer: &Answer) -> Result<i64, String> {
-    let date = answer.date.as_deref().ok_or("its answer has no date")?;
-    let theirs = httpdate::parse_http_date(date).map_err(|_| "the date of its answer cannot be read")?;
-    let seconds = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    Ok(seconds(theirs).cast_signed() - seconds(SystemTime::now()).cast_signed())
 }

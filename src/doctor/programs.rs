@@ -9,9 +9,10 @@ use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
 use super::DoctorOptions;
-use super::verdicts::ProgramSeen;
+use super::verdicts::{ProgramSeen, WebkitSeen};
 use crate::chrome::{self, Browser, ChromeError, LaunchOptions};
 use crate::process::{Finder, Guarded};
+use crate::webkit::{self, Programs, WebkitError};
 
 /// A program says its version in milliseconds; a cold disk takes a few seconds.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
@@ -21,8 +22,6 @@ const MAX_VERSION: u64 = 4096;
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// The tunnel program.
 const CLOUDFLARED: &str = "cloudflared";
-/// Drivers of WebKits: that of WebKitGTK and that of Safari.
-const WEBKIT_DRIVERS: [&str; 2] = ["WebKitWebDriver", "safaridriver"];
 
 pub(super) async fn cloudflared(options: &DoctorOptions) -> ProgramSeen {
     let finder = Finder::new(options.search_path.as_deref());
@@ -38,10 +37,23 @@ pub(super) async fn cloudflared(options: &DoctorOptions) -> ProgramSeen {
     }
 }
 
-pub(super) async fn webkit(options: &DoctorOptions) -> ProgramSeen {
-    match Finder::new(options.search_path.as_deref()).first(&WEBKIT_DRIVERS, []) {
-        Some(path) => ask(path).await,
-        None => ProgramSeen::NotFound,
+/// Looks for all that a run in a WebKit needs, as such a run does.
+pub(super) async fn webkit(options: &DoctorOptions) -> WebkitSeen {
+    match webkit::find(&options.webkit) {
+        Ok(Programs { driver, browser, xvfb }) => {
+            WebkitSeen { driver: ask(driver).await, others: browser.into_iter().chain(xvfb).collect(), lacks: None }
+        }
+        Err(WebkitError::NotThere { path, option, .. }) => {
+            WebkitSeen { driver: ProgramSeen::NotThere { path, asked: option }, others: Vec::new(), lacks: None }
+        }
+        Err(error) => {
+            // What is there although something else is not.
+            let driver = match webkit::find_driver(&options.webkit) {
+                Some(driver) => ask(driver).await,
+                None => ProgramSeen::NotFound,
+            };
+            WebkitSeen { driver, others: Vec::new(), lacks: Some(error.to_string()) }
+        }
     }
 }
 

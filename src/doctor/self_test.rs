@@ -10,23 +10,46 @@ use tokio::time::timeout;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::observe::seconds_ahead;
-use super::verdicts::RelaySeen;
+use super::Way;
+use super::clock::seconds_ahead;
+use super::verdicts::{Reached, RelaySeen};
 use crate::http;
 use crate::relay::{Relay, RelayOptions};
 use crate::secret::{Hidden, Secret};
 use crate::totp::UnixSeconds;
+use crate::tunnel::{Proof, Tunnel, TunnelKind, TunnelOptions, TunnelState};
 
 /// One step with a relay in the same process takes milliseconds.
 const STEP_LIMIT: Duration = Duration::from_secs(5);
+/// How long a tunnel may take to lead to the relay: usually ten seconds, and a person waits for the answer.
+const REACH_LIMIT: Duration = Duration::from_secs(45);
 /// What our agent says first.
 const HELLO: &str = r#"{"method":"Agent.hello","params":{"doc":"doctor","url":"about:blank","visible":true}}"#;
 
-/// Tries a relay with this secret. Also returns by how many seconds its clock is ahead of ours.
-pub(super) async fn relay(secret: Secret) -> (Result<RelaySeen, String>, Result<i64, String>) {
-    let relay = match Relay::start(RelayOptions::local(secret, crate::assets::AGENT)).await {
+/// What came of trying a relay.
+#[derive(Debug)]
+pub(super) struct Tried {
+    pub(super) relay: Result<RelaySeen, String>,
+    /// By how many seconds its clock is ahead of ours.
+    pub(super) clock: Result<i64, String>,
+    pub(super) reached: Reached,
+}
+
+impl Tried {
+    pub(super) fn failed(why: &str) -> Self {
+        Self { relay: Err(why.to_owned()), clock: Err(why.to_owned()), reached: Reached::NotTried }
+    }
+}
+
+/// Tries a relay with this secret, and the way to it.
+pub(super) async fn relay(secret: Secret, way: &Way) -> Tried {
+    let listen = match way {
+        Way::Tunnel { listen, .. } => *listen,
+        Way::None | Way::Portless => RelayOptions::LOOPBACK,
+    };
+    let relay = match Relay::start(RelayOptions { listen, ..RelayOptions::local(secret, crate::assets::AGENT) }).await {
         Ok(relay) => relay,
-        Err(error) => return (Err(error.to_string()), Err(error.to_string())),
+        Err(error) => return Tried::failed(&error.to_string()),
     };
     let (right, wrong) = codes(&relay);
     let address = relay.address();
@@ -38,8 +61,40 @@ pub(super) async fn relay(secret: Secret) -> (Result<RelaySeen, String>, Result<
         200 => Ok(answer.body.len()),
         other => Err(format!("HTTP {other}")),
     });
+    let reached = match way {
+        Way::None => Reached::NotTried,
+        Way::Portless => Reached::Portless,
+        Way::Tunnel { tunnel, asked, .. } => {
+            let took = reach(&relay, TunnelOptions::clone(tunnel)).await;
+            let by_program = matches!(tunnel.kind, TunnelKind::Cloudflared(_));
+            Reached::Tried { took, asked: *asked, by_program }
+        }
+    };
     relay.shutdown().await;
-    (Ok(RelaySeen { right_code, wrong_code, agent_bytes }), clock)
+    Tried { relay: Ok(RelaySeen { right_code, wrong_code, agent_bytes }), clock, reached }
+}
+
+/// How long it takes until the relay answers from outside.
+async fn reach(relay: &Relay, options: TunnelOptions) -> Result<Duration, String> {
+    let began = Instant::now();
+    let echo = relay.echo();
+    let path = Hidden::new(format!("/echo/{}", echo.path.expose()));
+    let tunnel = Tunnel::open(options, relay.address(), Proof { path, answer: echo.answer.clone() });
+    let mut states = tunnel.state();
+    let decided = states.wait_for(|state| matches!(state, TunnelState::Up(_) | TunnelState::Failed(_)));
+    let decided = timeout(REACH_LIMIT, decided).await.map(|state| state.map(|state| state.clone()));
+    let took = match decided {
+        Ok(Ok(TunnelState::Up(_))) => Ok(began.elapsed()),
+        Ok(Ok(TunnelState::Failed(why))) => Err(why),
+        _ => Err(match tunnel.state().borrow().clone() {
+            TunnelState::Starting(words) | TunnelState::Down(words) => {
+                format!("our relay did not answer through it within {} s. {words}", REACH_LIMIT.as_secs())
+            }
+            TunnelState::Up(_) | TunnelState::Failed(_) => slow(),
+        }),
+    };
+    tunnel.shutdown().await;
+    took
 }
 
 /// A code that counts now, and one that does not.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::diagnosis::Check;
+use super::diagnosis::{Check, Verdict};
 use crate::secret::{SECRET_FILE, SECRET_VARIABLE};
 
 /// Clocks that differ by one step of a code still understand each other.
@@ -79,13 +79,22 @@ pub(super) fn secret(seen: &SecretSeen) -> Check {
     Check::ok(NAME, if by_variable { format!("{SECRET_VARIABLE} holds one") } else { format!("{path}{mode}") })
 }
 
-/// Seconds by which another clock is ahead of ours, or why that is not known.
+/// Seconds by which other clocks are ahead of ours, or why that is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ClockSeen {
     /// Our relay's, seen over the loopback.
     pub(super) relay: Result<i64, String>,
-    /// That of the server behind the public address, where there is one.
-    pub(super) outside: Option<Result<i64, String>>,
+    /// That of somebody else; `None` where nobody was to be asked.
+    pub(super) outside: Option<OutsideClock>,
+}
+
+/// The clock of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OutsideClock {
+    /// Its name.
+    pub(super) of: String,
+    /// Seconds by which it is ahead of ours.
+    pub(super) ahead: Result<i64, String>,
 }
 
 pub(super) fn clock(seen: &ClockSeen) -> Check {
@@ -99,14 +108,17 @@ pub(super) fn clock(seen: &ClockSeen) -> Check {
         Err(why) => return Check::failed(NAME, format!("the relay did not tell the time: {why}")),
     };
     match &seen.outside {
-        None => Check::ok(NAME, format!("{relay}; there is no public address to compare it with")),
-        Some(Err(why)) => Check::warning(NAME, format!("{relay}; the public address did not tell the time: {why}")),
-        Some(Ok(ahead)) if ahead.unsigned_abs() <= CLOCK_FINE => {
-            Check::ok(NAME, format!("{relay}, and with that of the public address to {} s", ahead.unsigned_abs()))
+        None => Check::ok(NAME, format!("{relay}; nobody else was asked")),
+        // Whoever is offline has a clock all the same.
+        Some(OutsideClock { of, ahead: Err(why) }) => {
+            Check::ok(NAME, format!("{relay}; what others say is not known ({of}: {why})"))
         }
-        Some(Ok(ahead)) => {
+        Some(OutsideClock { of, ahead: Ok(ahead) }) if ahead.unsigned_abs() <= CLOCK_FINE => {
+            Check::ok(NAME, format!("{relay}, and with that of {of} to {} s", ahead.unsigned_abs()))
+        }
+        Some(OutsideClock { of, ahead: Ok(ahead) }) => {
             let way = if *ahead > 0 { "slow" } else { "fast" };
-            let found = format!("{} s {way}, by the clock of the public address", ahead.unsigned_abs());
+            let found = format!("{} s {way}, by the clock of {of}", ahead.unsigned_abs());
             Check::warning(NAME, found).next("set it by a time server: codes made elsewhere may be refused")
         }
     }
@@ -150,13 +162,61 @@ impl ProgramSeen {
     }
 }
 
-pub(super) fn tunnel(seen: &ProgramSeen) -> Check {
+/// Whether the relay was reached from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reached {
+    /// There is no way that could be tried.
+    NotTried,
+    /// There is an address, and nobody said to which port it leads.
+    Portless,
+    /// How long it took, or why it was not.
+    Tried {
+        took: Result<Duration, String>,
+        /// A person asked for this way, so that a run without it fails.
+        asked: bool,
+        /// By the tunnel program, and not by an address that a person has.
+        by_program: bool,
+    },
+}
+
+pub(super) fn tunnel(seen: &ProgramSeen, reached: &Reached) -> Check {
     const NAME: &str = "tunnel";
-    seen.or_else(NAME, "install cloudflared anew, or give the address of another tunnel with --tunnel", || {
-        Check::warning(NAME, "cloudflared was not found").next(
-            "install it to reach phones outside your network, or give the address of another tunnel with --tunnel",
-        )
-    })
+    let tried = match reached {
+        Reached::NotTried => None,
+        Reached::Portless => {
+            return Check::skipped(NAME, "the address of --tunnel was not tried")
+                .next("say with --relay-port to which port of this machine it leads");
+        }
+        Reached::Tried { took, asked, by_program } => Some((took, asked, by_program)),
+    };
+    if let Some((took, _, false)) = tried {
+        return match took {
+            Ok(took) => Check::ok(NAME, format!("our relay answers at the address of --tunnel ({})", seconds(*took))),
+            Err(why) => Check::failed(NAME, format!("the address of --tunnel does not lead to our relay: {why}"))
+                .next("lead it to --relay-port, or leave it out to have cloudflared open one"),
+        };
+    }
+    let check =
+        seen.or_else(NAME, "install cloudflared anew, or give the address of another tunnel with --tunnel", || {
+            Check::warning(NAME, "cloudflared was not found").next(
+                "install it to reach phones outside your network, or give the address of another tunnel with --tunnel",
+            )
+        });
+    match tried {
+        Some((Ok(took), ..)) => {
+            Check { found: format!("{}; our relay answered through it after {}", check.found, seconds(*took)), ..check }
+        }
+        Some((Err(why), asked, _)) if check.verdict == Verdict::Ok => {
+            let made = if *asked { Check::failed } else { Check::warning };
+            made(NAME, format!("{}; it does not lead to our relay: {why}", check.found))
+                .next("try it again, or reach phones another way: --tunnel lan, or an address of yours")
+        }
+        _ => check,
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
 }
 
 pub(super) fn chrome(seen: &ProgramSeen) -> Check {
@@ -167,12 +227,32 @@ pub(super) fn chrome(seen: &ProgramSeen) -> Check {
     })
 }
 
-pub(super) fn webkit(seen: &ProgramSeen) -> Check {
+/// What a run in a WebKit needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct WebkitSeen {
+    /// Its driver.
+    pub(super) driver: ProgramSeen,
+    /// What else was found: the browser, and what makes a display.
+    pub(super) others: Vec<PathBuf>,
+    /// What is missing, with the remedy.
+    pub(super) lacks: Option<String>,
+}
+
+pub(super) fn webkit(seen: &WebkitSeen) -> Check {
     const NAME: &str = "webkit";
-    seen.or_else(NAME, "start it by hand to see why", || {
+    let check = seen.driver.or_else(NAME, "start it by hand to see why", || {
         Check::skipped(NAME, "no WebKit driver was found; only --target webkit needs one")
-            .next("on Debian: apt-get install webkit2gtk-driver; on macOS: safaridriver --enable")
-    })
+            .next("on Debian: apt-get install webkit2gtk-driver xvfb; on macOS: safaridriver --enable")
+    });
+    match &seen.lacks {
+        Some(lacks) if check.verdict == Verdict::Ok => {
+            Check::warning(NAME, format!("{}, but {lacks}", check.found)).next("only --target webkit needs it")
+        }
+        _ => {
+            let others: String = seen.others.iter().map(|path| format!(", {}", path.display())).collect();
+            Check { found: check.found.clone() + &others, ..check }
+        }
+    }
 }
 
 /// What the relay did when it was tried.

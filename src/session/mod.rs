@@ -23,7 +23,7 @@ use crate::settings::{LinkWish, Settings};
 use crate::tunnel::{AddressError, LanError};
 use crate::webkit::WebkitOptions;
 use link::{Link, link};
-use reach::reach;
+pub use reach::reach;
 use replay::ReplayPages;
 use webkit::WebkitPages;
 

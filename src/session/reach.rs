@@ -14,7 +14,10 @@ use crate::tunnel::{LanChoice, PublicAddress, Resolver, TunnelKind, TunnelLimits
 const CLOUDFLARED: [&str; 1] = ["cloudflared"];
 
 /// The way, and what a person should know before it is taken.
-pub(super) fn reach(settings: &Settings) -> Result<(Reach, Option<String>), SessionError> {
+///
+/// # Errors
+/// What it needs is not there, or what was asked for cannot be.
+pub fn reach(settings: &Settings) -> Result<(Reach, Option<String>), SessionError> {
     let tunnel = &settings.attach.tunnel;
     let finder = Finder::new(settings.target.search_path.as_deref());
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, tunnel.port));

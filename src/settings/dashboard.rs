@@ -1,5 +1,7 @@
 //! Whether there is a dashboard, and where.
 
+use std::ops::RangeInclusive;
+
 use crate::event::TargetKind;
 
 use super::error::SettingsError;
@@ -7,6 +9,10 @@ use super::lookup::Sources;
 use super::source::Sourced;
 use super::surroundings::Surroundings;
 use super::tunnel::port_number;
+
+/// Where the dashboard listens unless told otherwise: on the first of these that is free, more than a machine runs at once,
+/// and on any other port where none is.
+pub const DASHBOARD_PORTS: RangeInclusive<u16> = 8317..=8337;
 
 /// The local page that shows the run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -34,7 +34,7 @@ mod source;
 mod surroundings;
 mod tunnel;
 
-pub use dashboard::DashboardSettings;
+pub use dashboard::{DASHBOARD_PORTS, DashboardSettings};
 pub use error::SettingsError;
 pub use file::{FILE_NAME, FileGiven, nearest_package};
 pub use given::Given;

@@ -21,17 +21,26 @@ const INSTALL_DISPLAY: &str =
 
 /// What is to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Programs {
-    pub(super) driver: PathBuf,
+pub struct Programs {
+    /// The WebDriver.
+    pub driver: PathBuf,
     /// `None`: Safari, whose driver knows where it is.
-    pub(super) browser: Option<PathBuf>,
+    pub browser: Option<PathBuf>,
     /// What makes a display; `None` where there is one, or none is needed.
-    pub(super) xvfb: Option<PathBuf>,
+    pub xvfb: Option<PathBuf>,
 }
 
 /// Finds what these options ask for.
-pub(super) fn find(options: &WebkitOptions) -> Result<Programs, WebkitError> {
+///
+/// # Errors
+/// One of them is not there.
+pub fn find(options: &WebkitOptions) -> Result<Programs, WebkitError> {
     find_with(&Finder::new(options.search_path.as_deref()), options)
+}
+
+/// The driver alone, where none was asked for by name.
+pub fn find_driver(options: &WebkitOptions) -> Option<PathBuf> {
+    Finder::new(options.search_path.as_deref()).first(&DRIVERS, [])
 }
 
 fn find_with(finder: &Finder<'_>, options: &WebkitOptions) -> Result<Programs, WebkitError> {

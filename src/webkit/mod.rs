@@ -16,3 +16,4 @@ mod webdriver;
 
 pub use browser::{Webkit, WebkitOptions};
 pub use error::WebkitError;
+pub use find::{Programs, find, find_driver};

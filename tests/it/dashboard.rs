@@ -1,6 +1,7 @@
 //! The dashboard in a real Chrome, and on the wire.
 
 mod page;
+mod pictures;
 mod screen;
 mod streams;
 mod timeline;

@@ -15,7 +15,7 @@ fn project() -> tempfile::TempDir {
 }
 
 fn doctor(folder: &Path) -> Tool {
-    tool(folder).args(["doctor", "--json"])
+    tool(folder).args(["doctor", "--json", "--clock", "none"])
 }
 
 /// The one check of this name.
@@ -51,7 +51,7 @@ fn a_machine_that_is_ready() {
     assert!(left.is_empty(), "{left:?}");
 
     let secret = fs_err::read_to_string(project.path().join(".ait_relay")).unwrap();
-    let people = tool(project.path()).args(["doctor"]).run();
+    let people = tool(project.path()).args(["doctor", "--clock", "none"]).run();
     people.expect_code(0);
     for output in [outcome.transcript(), people.transcript()] {
         assert!(!output.contains(secret.trim()) && !output.contains('\u{1b}'), "{output}");
@@ -101,7 +101,7 @@ fn what_is_broken_is_named_with_the_next_step() {
     gone.expect_code(2);
     expect(&gone, "chrome", "failed", "/no/such/chrome");
     expect(&gone, "tunnel", "failed", "CLOUDFLARED_BIN");
-    let people = tool(project.path()).args(["doctor", "--browser", "/no/such/chrome"]).run();
+    let people = tool(project.path()).args(["doctor", "--clock", "none", "--browser", "/no/such/chrome"]).run();
     people.expect_code(2);
     assert!(people.stdout.lines().last().unwrap().starts_with("NOT READY  "), "{}", people.stdout);
 }
@@ -117,7 +117,7 @@ fn a_taken_port_is_no_fault_and_the_next_one_is_named() {
 }
 
 #[test]
-fn a_clock_that_is_wrong_is_seen_against_the_public_address() {
+fn a_clock_that_is_wrong_is_seen_against_another() {
     let project = project();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -127,8 +127,39 @@ fn a_clock_that_is_wrong_is_seen_against_the_public_address() {
         std::future::ready([(axum::http::header::DATE, date)])
     };
     runtime.spawn(async move { axum::serve(listener, axum::Router::new().fallback(yesterday)).await });
-    let outcome = doctor(project.path()).args(["--tunnel", &url, "--browser", "/no/such/chrome"]).run();
-    expect(&outcome, "clock", "warning", "s fast");
+    let asks = |whom: &str| {
+        tool(project.path()).args(["doctor", "--json", "--clock", whom, "--browser", "/no/such/chrome"]).run()
+    };
+    expect(&asks(&url), "clock", "warning", "s fast");
+    // Nobody listens there any more: whoever is offline has a clock all the same.
+    drop(runtime);
+    expect(&asks(&url), "clock", "ok", "not known (127.0.0.1: it does not answer)");
+}
+
+#[test]
+fn an_address_of_a_person_is_tried() {
+    let project = project();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let url = format!("http://127.0.0.1:{port}");
+    let asks = |args: &[&str]| doctor(project.path()).args(["--browser", "/no/such/chrome"]).args(args).run();
+    let leads_here = asks(&["--tunnel", &url, "--relay-port", &port]);
+    expect(&leads_here, "tunnel", "ok", "our relay answers at the address");
+    assert!(!leads_here.transcript().contains(&url), "{}", leads_here.transcript());
+    expect(&asks(&["--tunnel", &url]), "tunnel", "skipped", "--relay-port");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_tunnel_that_leads_nowhere_is_named() {
+    let project = project();
+    let outcome = doctor(project.path())
+        .args(["--browser", "/no/such/chrome", "--tunnel", "cloudflared"])
+        .env("CLOUDFLARED_BIN", support::cloudflared::stand_in())
+        .env("STAND_IN", "exit-1")
+        .run();
+    outcome.expect_code(2);
+    expect(&outcome, "tunnel", "failed", "does not lead to our relay");
+    assert!(!outcome.transcript().contains("tunnel-that-was"), "{}", outcome.transcript());
 }
 
 #[test]

@@ -10,6 +10,8 @@ impl From<DoctorArgs> for Given {
             browser: args.browser,
             no_sandbox: args.no_sandbox.then_some(true),
             tunnel: args.tunnel,
+            relay_port: args.relay_port,
+            webdriver: args.webdriver,
             color: args.color,
             ..Given::default()
         }

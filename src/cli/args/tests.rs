@@ -83,7 +83,7 @@ fn subcommands_take_their_own_options() {
         other => panic!("{other:?}"),
     }
     match parsed("doctor --json --browser chromium") {
-        Ok(Parsed::Doctor { given, json: true }) => assert_eq!(given.browser.as_deref(), Some("chromium")),
+        Ok(Parsed::Doctor { given, json: true, .. }) => assert_eq!(given.browser.as_deref(), Some("chromium")),
         other => panic!("{other:?}"),
     }
     assert!(parsed("secret").is_err() && parsed("secret init --target chrome").is_err());

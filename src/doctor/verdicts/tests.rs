@@ -44,16 +44,54 @@ fn secrets() {
 
 #[test]
 fn clocks() {
+    let outside = |ahead| Some(OutsideClock { of: "www.example.com".into(), ahead });
     let seen = [
         (Ok(0), None),
         (Ok(7), None),
         (Err("HTTP 500".to_owned()), None),
-        (Ok(-1), Some(Ok(2))),
-        (Ok(0), Some(Ok(95))),
-        (Ok(0), Some(Ok(-31))),
-        (Ok(0), Some(Err("it does not answer".to_owned()))),
+        (Ok(-1), outside(Ok(2))),
+        (Ok(0), outside(Ok(95))),
+        (Ok(0), outside(Ok(-31))),
+        (Ok(0), outside(Err("it does not answer".to_owned()))),
     ];
     insta::assert_snapshot!(shown(seen.map(|(relay, outside)| clock(&ClockSeen { relay, outside }))));
+}
+
+#[test]
+fn ways_from_outside() {
+    let works = ProgramSeen::Works { path: "/bin/cloudflared".into(), version: "cloudflared 2099.1".into() };
+    let reached = |took: Result<u64, &str>, asked, by_program| Reached::Tried {
+        took: took.map(Duration::from_millis).map_err(str::to_owned),
+        asked,
+        by_program,
+    };
+    let seen = [
+        (works.clone(), Reached::NotTried),
+        (works.clone(), reached(Ok(6340), false, true)),
+        (works.clone(), reached(Err("Its name is not known."), false, true)),
+        (works.clone(), reached(Err("Its name is not known."), true, true)),
+        (works.clone(), Reached::Portless),
+        (works.clone(), reached(Ok(80), true, false)),
+        (works, reached(Err("something else answers there"), true, false)),
+        (ProgramSeen::NotFound, Reached::NotTried),
+    ];
+    insta::assert_snapshot!(shown(seen.iter().map(|(program, reached)| tunnel(program, reached))));
+}
+
+#[test]
+fn webkits() {
+    let driver = ProgramSeen::Works { path: "/bin/WebKitWebDriver".into(), version: "WebKitWebDriver".into() };
+    let lacks = |driver: &ProgramSeen, what: &str| WebkitSeen {
+        driver: driver.clone(),
+        others: Vec::new(),
+        lacks: Some(what.to_owned()),
+    };
+    let seen = [
+        WebkitSeen { driver: driver.clone(), others: vec!["/lib/MiniBrowser".into(), "/bin/Xvfb".into()], lacks: None },
+        lacks(&driver, "no Xvfb was found. Install it"),
+        lacks(&ProgramSeen::NotFound, "no WebKit driver was found"),
+    ];
+    insta::assert_snapshot!(shown(seen.iter().map(webkit)));
 }
 
 #[test]
@@ -79,7 +117,10 @@ fn programs() {
         ProgramSeen::NotThere { path: path(), asked: "--browser" },
         ProgramSeen::NotFound,
     ];
-    insta::assert_snapshot!(shown(seen.iter().flat_map(|seen| [tunnel(seen), chrome(seen), webkit(seen)])));
+    let alone = |driver: &ProgramSeen| WebkitSeen { driver: driver.clone(), others: Vec::new(), lacks: None };
+    insta::assert_snapshot!(shown(
+        seen.iter().flat_map(|seen| { [tunnel(seen, &Reached::NotTried), chrome(seen), webkit(&alone(seen))] })
+    ));
 }
 
 #[test]

@@ -56,6 +56,9 @@ export class Messages {
     this.lost = patch.lost;
     for (const connection of patch.connections) this.connections[connection.n] = connection;
     this.tests.push(...patch.tests);
+    const last = this.rows.at(-1)?.[0];
+    // A reader that was slow has missed some, and what it has is not kept any more.
+    if (last !== undefined && patch.messages[0] && patch.messages[0][0] !== last + 1) this.rows = [];
     for (const row of patch.messages) this.rows.push(row);
     const oldest = this.rows[0]?.[0] ?? this.first;
     if (oldest < this.first) this.rows = this.rows.slice(this.first - oldest);

@@ -200,7 +200,7 @@ export const styles = css`
   select { flex: 0 1 10rem; }
   #any-test { overflow-wrap: anywhere; }
   button.small { min-height: 0; padding: 0.125rem 0.5rem; font-size: 0.8125rem; }
-  #timeline-counts { margin-bottom: 0.5rem; min-height: 1.25rem; }
+  #timeline-counts { margin-bottom: 0.5rem; }
   #transport .dim { font-weight: 400; margin-left: 0.25rem; }
   .timeline {
     max-height: 30rem;

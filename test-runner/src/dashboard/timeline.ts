@@ -164,6 +164,7 @@ export class Timeline extends LitElement {
       messages.first ? words.notKept(messages.first) : '',
       messages.lost ? words.lostMessages(messages.lost) : '',
     ].filter(Boolean);
+    if (parts.length === 0) return nothing;
     return html`<p class="dim" id="timeline-counts" role=${this.#filtered ? 'status' : nothing}>${parts.join(' · ')}</p>`;
   }
 

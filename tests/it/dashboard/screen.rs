@@ -1,6 +1,6 @@
 //! A Chrome that shows a dashboard, and what can be done with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use devtools_test::attach::{AttachPresenter, Invitation, Qr};
@@ -98,9 +98,23 @@ impl Screen {
     pub(super) async fn picture(&self, name: &str) {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("dashboard");
         fs_err::create_dir_all(&folder).unwrap();
-        // The page itself decodes it: a whole picture of text and nothing but text is what base64 is for.
         let shot = self.call("Page.captureScreenshot", json!({ "captureBeyondViewport": true })).await;
         fs_err::write(folder.join(format!("{name}.png")), base64(shot["data"].as_str().unwrap())).unwrap();
+    }
+
+    /// Takes a picture of an element and what is around it; of the whole page down to its end for `main`.
+    pub(super) async fn picture_at(&self, path: &Path, selector: &str) {
+        // Pictures have none, and without them everything is a little wider.
+        self.call("Emulation.setScrollbarsHidden", json!({ "hidden": true })).await;
+        let place = "(({ x, y, width, height }) => ({ x: x - 12, y: y + scrollY - 12, width: width + 24, height: height + 24 }))";
+        let mut clip = self.value(&format!("{place}($({}).getBoundingClientRect())", json!(selector))).await;
+        if selector == "main" {
+            let end = clip["y"].as_f64().unwrap() + clip["height"].as_f64().unwrap();
+            clip = json!({ "x": 0, "y": 0, "height": end - 24.0, "width": self.value("innerWidth").await });
+        }
+        clip["scale"] = json!(1);
+        let shot = self.call("Page.captureScreenshot", json!({ "captureBeyondViewport": true, "clip": clip })).await;
+        fs_err::write(path, base64(shot["data"].as_str().unwrap())).unwrap();
     }
 
     /// What a camera reads from a picture of the code on the screen.

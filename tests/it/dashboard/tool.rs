@@ -27,7 +27,7 @@ fn run(folder: &std::path::Path) -> Tool {
 }
 
 /// Port and path of the dashboard, as they were printed.
-fn dashboard(running: &mut Running) -> (u16, String) {
+pub(super) fn dashboard(running: &mut Running) -> (u16, String) {
     running.wait_for("the address of the dashboard", |line| {
         let address = line.strip_prefix("Dashboard: http://127.0.0.1:")?;
         let (port, path) = address.split_once('/')?;
