@@ -168,6 +168,13 @@ async fn inject(
         Some(recorder) => record(session, recorder).await.map_err(PrepareError::of("recorder"))?,
         None => Recorded::Unwanted,
     };
+    if matches!(recorded, Recorded::Refused(_)) {
+        // A document that took the place of the one with the runtime in it refuses nothing.
+        let ask = format!("typeof {RUNTIME_GLOBAL}");
+        if evaluate(session, &ask).await.map_err(PrepareError::of("recorder"))? == "undefined" {
+            return Err(PrepareError::NotReady);
+        }
+    }
     Ok((info, recorded))
 }
 
