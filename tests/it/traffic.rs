@@ -1,9 +1,12 @@
 //! What the page exchanged, from its first script to the report folder, in Chrome and over the relay.
 
 use std::fs::File;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
+use devtools_test::cdp::transport::websocket;
+use devtools_test::cdp::{CdpEvent, Client};
 use devtools_test::transport::{Connection, Direction, Message, Payload, Protocol, Timeline};
 use serde_json::{Value, json};
 use support::phone::Phone;
@@ -236,4 +239,80 @@ fn nothing_is_recorded_where_nobody_wants_it() {
     only.expect_code(0);
     let (connections, _) = recorded(&only);
     assert!(connections.iter().all(|connection| connection.protocol == Protocol::FetchStream), "{connections:?}");
+}
+
+/// Frames of sockets as Chrome tells of them (`Network.webSocketFrame*`) to a second client that listens beside the run.
+#[derive(Default)]
+struct Told {
+    out: Vec<Vec<u8>>,
+    received: Vec<Vec<u8>>,
+}
+
+impl Told {
+    fn hear(&mut self, event: &CdpEvent) {
+        let frames = match event.method.as_str() {
+            "Network.webSocketFrameSent" => &mut self.out,
+            "Network.webSocketFrameReceived" => &mut self.received,
+            _ => return,
+        };
+        let frame: Value = event.parse().unwrap();
+        let data = frame["response"]["payloadData"].as_str().unwrap();
+        match frame["response"]["opcode"].to_string().as_str() {
+            "1" => frames.push(data.as_bytes().to_vec()),
+            "2" => frames.push(BASE64_STANDARD.decode(data).unwrap()),
+            _ => {}
+        }
+    }
+}
+
+/// Listens to every page that is opened in a browser from now on, each before its first request.
+async fn listen(endpoint: &str, told: Arc<Mutex<Told>>) {
+    let address = endpoint.trim_start_matches("ws://").split('/').next().unwrap();
+    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let client = Client::new(websocket(endpoint, stream).await.unwrap());
+    let mut opened = client.root().events();
+    let follow = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
+    client.root().call::<Value>("Target.setAutoAttach", follow, PAGE_WITHIN).await.unwrap();
+    while let Some(event) = opened.next().await {
+        if event.method != "Target.attachedToTarget" {
+            continue;
+        }
+        let attached: Value = event.parse().unwrap();
+        let session = client.session(attached["sessionId"].as_str().unwrap());
+        let (mut events, told) = (session.events(), Arc::clone(&told));
+        tokio::spawn(async move {
+            while let Some(event) = events.next().await {
+                told.lock().unwrap().hear(&event);
+            }
+        });
+        session.call::<Value>("Network.enable", json!({}), PAGE_WITHIN).await.unwrap();
+        session.call::<Value>("Runtime.runIfWaitingForDebugger", json!({}), PAGE_WITHIN).await.unwrap();
+    }
+}
+
+#[test]
+fn chrome_tells_the_same_of_every_frame() {
+    let server = FixtureServer::start();
+    let browser = Phone::open("about:blank");
+    let told = Arc::new(Mutex::new(Told::default()));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let endpoint = browser.endpoint().to_owned();
+    let listening = runtime.spawn({
+        let (told, endpoint) = (Arc::clone(&told), endpoint.clone());
+        async move { listen(&endpoint, told).await }
+    });
+    let page = server.url();
+    let outcome = suite(&server, "fidelity", "chrome").args(["--cdp-endpoint", &endpoint, "--page-url", &page]).run();
+    expect_everything(&outcome);
+    let deadline = Instant::now() + PAGE_WITHIN;
+    while told.lock().unwrap().received.len() < MESSAGES && Instant::now() < deadline && !listening.is_finished() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let told = told.lock().unwrap();
+    let (_, messages) = recorded(&outcome);
+    for (direction, frames) in [(Direction::Out, &told.out), (Direction::In, &told.received)] {
+        let of = |m: &&(usize, Message)| m.1.protocol == Protocol::Websocket && m.1.direction == direction;
+        let ours: Vec<_> = messages.iter().filter(of).map(|(_, message)| bytes(message)).collect();
+        assert!(ours == *frames, "{direction:?}: {} recorded, {} told by Chrome", ours.len(), frames.len());
+    }
 }
