@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::envelope::{Fault, FaultCode};
 use crate::cdp::page::Page;
 use crate::cdp::runtime::{EvaluateError, EvaluateOptions, evaluate};
-use serde_json::Value;
 
 /// Hosts that are this machine, a tunnel to it, or a build that is not released. A leading `*.` stands for one or more
 /// labels before it, and never for none.
@@ -69,10 +68,5 @@ impl Guard {
                  allow-host in devtools-test.toml or --allow-host adds a host",
             )
             .next("navigate", "go back to the app, or attach another page with start_attach")
-    }
-
-    /// The hosts as they are shown.
-    pub(super) fn shown(&self) -> Value {
-        self.hosts.as_ref().map_or(Value::Null, |hosts| serde_json::json!(hosts))
     }
 }

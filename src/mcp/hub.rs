@@ -40,7 +40,7 @@ const TELL_WITHIN: Duration = Duration::from_millis(150);
 pub struct McpOptions {
     /// What was said on the command line; a call may say otherwise.
     pub given: Given,
-    /// Put the code into results, as a picture.
+    /// Put the QR code into results, drawn of blocks.
     pub qr_in_results: bool,
 }
 
@@ -114,11 +114,6 @@ impl Hub {
         ask(&mut given);
         let around = Surroundings::of_process().map_err(Fault::environment)?;
         load(given, &around).map_err(Fault::bad_input)
-    }
-
-    /// What the server itself would do: the mode where none is asked for.
-    pub(super) fn given(&self) -> &Given {
-        &self.options.given
     }
 
     /// Whether codes may be put into results.

@@ -28,11 +28,6 @@ struct Known {
 }
 
 impl Scrub {
-    /// Never to be read.
-    pub(super) fn hide(&self, text: &str) {
-        self.remember(text, HIDDEN);
-    }
-
     /// An attach link: neither its code nor its host is to be read.
     pub(super) fn hide_link(&self, link: &Hidden) {
         self.remember(link.expose(), HIDDEN);
@@ -173,7 +168,7 @@ mod tests {
     #[test]
     fn everything_in_a_value_is_looked_at() {
         let scrub = Scrub::default();
-        scrub.hide("deadbeef");
+        scrub.remember("deadbeef", HIDDEN);
         let mut value = serde_json::json!({ "a": ["x deadbeef"], "deadbeef": { "n": 1 } });
         scrub.value(&mut value);
         assert_eq!(value, serde_json::json!({ "a": ["x ***"], "***": { "n": 1 } }));

@@ -6,6 +6,7 @@ mod page_tools;
 mod phone;
 mod readme;
 mod runs;
+mod secrets;
 
 use std::path::Path;
 

@@ -1,14 +1,16 @@
 //! `start_attach`: has a page on a phone attach.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use rmcp::model::ContentBlock;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
 use super::session::{Standing, cancelled, failed, word};
 use super::wanted::Wanted;
+use crate::attach::QrStyle;
 use crate::mcp::call::Call;
 use crate::mcp::debug::Debug;
 use crate::mcp::envelope::{Answer, Answered, Fault, FaultCode};
@@ -77,7 +79,12 @@ async fn start_attach(call: Call, args: StartAttach) -> Answered<Standing> {
     }
     let standing = Standing::of(&debug);
     let text = standing.sentence();
-    Ok(Answer::new(standing, text).of(&debug))
+    let mut answer = Answer::new(standing, text).of(&debug);
+    if call.hub.qr_in_results() {
+        let shown = debug.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        answer.more.extend(shown.iter().map(|invitation| ContentBlock::text(invitation.qr.draw(QrStyle::Plain))));
+    }
+    Ok(answer)
 }
 
 /// The session to attach to: the one that is there, unless another is asked for.

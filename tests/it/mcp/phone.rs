@@ -11,6 +11,7 @@ use support::phone::Phone;
 use super::{project, server};
 
 const HOLDS: &str = "it('holds', () => { expect(location.pathname).toBe('/attach'); });";
+const WAITS: &str = "it('waits', async () => { console.log('ready'); await new Promise(() => {}); }, 0);";
 
 /// The address of the dashboard in a text.
 fn dashboard(text: &str) -> String {
@@ -19,7 +20,7 @@ fn dashboard(text: &str) -> String {
 }
 
 /// The link that a dashboard shows as a code.
-fn scan(dashboard: &str) -> String {
+pub(super) fn scan(dashboard: &str) -> String {
     let (host, path) = dashboard.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -97,6 +98,25 @@ fn start_attach_returns_with_the_code_and_waits_when_asked_to() {
 }
 
 #[test]
+fn a_phone_that_is_lost_in_the_middle_ends_the_run_with_what_is_known() {
+    let project = project(&[("a.ait.test.ts", WAITS)]);
+    let mut agent = Agent::start(server(project.path()).args(["--attach-timeout", "20s", "--silence-timeout", "3s"]));
+    let shown = agent.call("start_attach", json!({}));
+    let phone = Phone::open(&scan(shown["data"]["dashboard"].as_str().unwrap()));
+    let attached = agent.call("start_attach", json!({ "wait_seconds": 60 }));
+    assert_eq!(attached["ok"], true, "{attached:#}");
+    let id = agent.begin("run_tests", json!({ "files": ["a.ait.test.ts"], "timeout_ms": 60_000 }));
+    agent.until_progress(id, "a.ait.test.ts runs");
+    drop(phone);
+    let answer = agent.envelope(id);
+    assert_ne!(answer["data"]["verdict"], "passed", "{answer:#}");
+    assert!(answer.to_string().contains("page"), "it says that the page was lost: {answer:#}");
+    let status = agent.call("get_debug_status", json!({}));
+    assert_eq!(status["data"]["next_recommended_action"]["tool"], "start_attach", "{status:#}");
+    agent.close().expect_code(0);
+}
+
+#[test]
 fn a_cancelled_wait_for_a_phone_leaves_no_relay() {
     let project = project(&[("a.ait.test.ts", HOLDS)]);
     let mut agent = Agent::start(server(project.path()));
@@ -110,4 +130,19 @@ fn a_cancelled_wait_for_a_phone_leaves_no_relay() {
     let status = agent.call("get_debug_status", json!({}));
     assert_eq!(status["data"].get("session"), None, "{status:#}");
     agent.close().expect_code(0);
+}
+
+#[test]
+fn the_code_is_in_a_result_only_where_the_server_was_told_to_put_it_there() {
+    let project = project(&[]);
+    for (arguments, blocks) in [(&[][..], 1), (&["--qr-in-results"][..], 2)] {
+        let mut agent = Agent::start(server(project.path()).args(arguments));
+        let id = agent.begin("start_attach", json!({}));
+        let content = agent.answer(id)["content"].clone();
+        assert_eq!(content.as_array().unwrap().len(), blocks, "{content:#}");
+        if let Some(code) = content[1]["text"].as_str() {
+            assert!(code.lines().count() > 15 && code.contains('█'), "{code}");
+        }
+        agent.close().expect_code(0);
+    }
 }

@@ -210,3 +210,37 @@ fn two_runs_are_compared_and_tests_are_listed() {
     assert_eq!(list["data"]["items"], json!([{ "test": "a.ait.test.ts > two", "last": "passed" }]), "{list:#}");
     agent.close().expect_code(0);
 }
+
+/// O-37
+#[test]
+fn two_servers_at_once_do_not_disturb_each_other() {
+    let project = project(&[("a.ait.test.ts", HOLDS)]);
+    let (mut one, mut two) = (local(&project), local(&project));
+    let run = json!({ "files": ["a.ait.test.ts"] });
+    let (first, second) = (one.begin("run_tests", run.clone()), two.begin("run_tests", run.clone()));
+    assert_eq!(one.envelope(first)["data"]["verdict"], "passed");
+    assert_eq!(two.envelope(second)["data"]["verdict"], "passed");
+    one.close().expect_code(0);
+    let again = two.call("run_tests", run);
+    assert_eq!(again["data"]["verdict"], "passed", "{again:#}");
+    two.close().expect_code(0);
+}
+
+/// O-40
+#[test]
+fn a_call_is_about_the_session_that_was_there_when_it_came() {
+    let project = project(&[]);
+    let mut agent = local(&project);
+    agent.call("start_debug", json!({ "mode": "local-browser" }));
+    agent.call("evaluate", json!({ "expression": "globalThis.first = true" }));
+    let slow = "new Promise((done) => setTimeout(() => done(globalThis.first), 2000))";
+    let slow = agent.begin("evaluate", json!({ "expression": slow }));
+    let switched = agent.begin("start_debug", json!({ "mode": "relay-hosted" }));
+    let switched = agent.envelope(switched);
+    assert_eq!(switched["meta"]["mode"], "relay-hosted", "{switched:#}");
+    let answer = agent.envelope(slow);
+    assert_eq!(answer["meta"]["mode"], "local-browser", "{answer:#}");
+    // Its page went with its session; what it never does is answer from another.
+    assert!(answer["data"]["value"] == true || answer["error"]["code"] == "page_lost", "{answer:#}");
+    agent.close().expect_code(0);
+}
