@@ -73,7 +73,7 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct McpArgs {
-    /// Put the QR code into results, drawn of blocks; whoever reads them can attach
+    /// Put the QR code into results, as an image; whoever sees them can attach
     #[arg(long)]
     qr_in_results: bool,
     /// Let code be evaluated on this host, too (*.example.com: those below it); may be given again

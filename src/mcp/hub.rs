@@ -40,7 +40,7 @@ const TELL_WITHIN: Duration = Duration::from_millis(150);
 pub struct McpOptions {
     /// What was said on the command line; a call may say otherwise.
     pub given: Given,
-    /// Put the QR code into results, drawn of blocks.
+    /// Put the QR code into results, as an image.
     pub qr_in_results: bool,
 }
 

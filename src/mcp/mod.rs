@@ -15,13 +15,12 @@
 //!    data as one with `Serialize` and `JsonSchema`, without recursion.
 //! 3. Write `async fn name(call: Call, args: Args) -> Answered<Data>`. `call.debug` is the session as it was when the call
 //!    came; never ask the hub again. For a page: `let page = call.page()?`, then `page.evaluate(...)` or
-//!    `page.ask(...)`, which look at the host in the same script, or `page.command(...)` for a method of the protocol. Faults are `Fault::new(code, state).because(cause).next(tool, reason)`.
+//!    `page.ask(...)`, which look at the host in the same script, or `page.command(...)` for a method of the protocol.
+//!    Faults are `Fault::new(code, state).because(cause).next(tool, reason)`.
 //! 4. A list takes `#[serde(flatten)] paging: Paging` and answers with `paging.page(&store.list(kind), filter)`.
 //! 5. Put `Tool::new(About { .. }, name)` into the family's `tools()`.
 //!
 //! Nothing is taken out of results by hand: every text goes through [`scrub`] on its way out.
-
-#![allow(dead_code, reason = "what the last tools need is there before them")]
 
 mod call;
 mod debug;

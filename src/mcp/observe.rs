@@ -42,6 +42,10 @@ pub(super) async fn observe(debug: &Arc<Debug>, page: &Page) -> CloseReason {
 fn hear(debug: &Debug, event: &CdpEvent, requests: &mut HashMap<String, u64>) {
     let store = &debug.store;
     let running = debug.running.load(Ordering::SeqCst);
+    if event.lost_before > 0 && !running {
+        let text = format!("{} messages of the page came faster than they could be kept", event.lost_before);
+        store.add(Kind::Console, json!({ "level": "lost", "text": text }));
+    }
     match event.method.as_str() {
         "Runtime.consoleAPICalled" if !running => {
             let Ok(call) = event.parse::<runtime::ConsoleApiCalled>() else { return };

@@ -5,4 +5,4 @@ mod pictures;
 mod screen;
 mod streams;
 mod timeline;
-mod tool;
+pub(crate) mod tool;

@@ -3,6 +3,8 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use rmcp::model::ContentBlock;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +12,6 @@ use tokio::time::{Instant, sleep_until};
 
 use super::session::{Standing, cancelled, failed, word};
 use super::wanted::Wanted;
-use crate::attach::QrStyle;
 use crate::mcp::call::Call;
 use crate::mcp::debug::Debug;
 use crate::mcp::envelope::{Answer, Answered, Fault, FaultCode};
@@ -82,7 +83,8 @@ async fn start_attach(call: Call, args: StartAttach) -> Answered<Standing> {
     let mut answer = Answer::new(standing, text).of(&debug);
     if call.hub.qr_in_results() {
         let shown = debug.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        answer.more.extend(shown.iter().map(|invitation| ContentBlock::text(invitation.qr.draw(QrStyle::Plain))));
+        let image = |png: Vec<u8>| ContentBlock::image(STANDARD.encode(png), "image/png");
+        answer.more.extend(shown.iter().map(|invitation| image(invitation.qr.png())));
     }
     Ok(answer)
 }

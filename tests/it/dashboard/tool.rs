@@ -191,7 +191,7 @@ fn the_code_is_in_a_file_for_as_long_as_it_counts() {
 }
 
 /// What a camera reads from a picture.
-fn scan(png: &[u8]) -> String {
+pub(crate) fn scan(png: &[u8]) -> String {
     let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let width = usize::try_from(reader.next_frame(&mut pixels).unwrap().width).unwrap();

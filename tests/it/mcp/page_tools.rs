@@ -193,24 +193,30 @@ fn a_page_is_led_elsewhere_and_back() {
     agent.close().expect_code(0);
 }
 
+/// The console lines, once there are so many.
+fn console_of(agent: &mut Agent, total: u64) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let lines = agent.call("list_console_messages", json!({}));
+        if lines["data"]["total"] == total {
+            return lines;
+        }
+        assert!(Instant::now() < deadline, "{lines}");
+    }
+}
+
 #[test]
 fn lists_are_short_filtered_and_outlive_the_page() {
     let (mut agent, site, _folder) = on("/app/index.html");
-    value(
-        &mut agent,
-        "for (let i = 0; i < 2000; i++) console[i % 100 ? 'log' : 'warn'](`line ${i} of a page that talks much`)",
-    );
+    for from in [0, 500, 1000, 1500] {
+        let code = "console[i % 100 ? 'log' : 'warn'](`line ${i} of a page that talks much`)";
+        value(&mut agent, &format!("for (let i = {from}; i < {from} + 500; i++) {code}"));
+        console_of(&mut agent, from + 500);
+    }
     value(&mut agent, "setTimeout(() => { throw new Error('before the crash') })");
     let missing = site.at("/no/such/file");
     value(&mut agent, &format!("fetch('{missing}').then(r => r.status)"));
-    let deadline = Instant::now() + Duration::from_secs(20);
-    let lines = loop {
-        let lines = agent.call("list_console_messages", json!({}));
-        if lines["data"]["total"] == 2000 {
-            break lines;
-        }
-        assert!(Instant::now() < deadline, "{lines}");
-    };
+    let lines = console_of(&mut agent, 2000);
     assert!(lines.to_string().chars().count() < 6000, "{}", lines.to_string().len());
     let loud = agent.call("list_console_messages", json!({ "level": "warn", "contains": "LINE 19", "limit": 5 }));
     assert_eq!(

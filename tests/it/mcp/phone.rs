@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 use support::agent::Agent;
 use support::phone::Phone;
@@ -140,8 +141,10 @@ fn the_code_is_in_a_result_only_where_the_server_was_told_to_put_it_there() {
         let id = agent.begin("start_attach", json!({}));
         let content = agent.answer(id)["content"].clone();
         assert_eq!(content.as_array().unwrap().len(), blocks, "{content:#}");
-        if let Some(code) = content[1]["text"].as_str() {
-            assert!(code.lines().count() > 15 && code.contains('█'), "{code}");
+        if let Some(image) = content[1]["data"].as_str() {
+            assert_eq!(content[1]["mimeType"], "image/png");
+            let link = crate::dashboard::tool::scan(&BASE64_STANDARD.decode(image).unwrap());
+            assert!(link.contains("/attach?") && link.contains("at="), "{link}");
         }
         agent.close().expect_code(0);
     }

@@ -235,6 +235,8 @@ fn a_call_is_about_the_session_that_was_there_when_it_came() {
     agent.call("evaluate", json!({ "expression": "globalThis.first = true" }));
     let slow = "new Promise((done) => setTimeout(() => done(globalThis.first), 2000))";
     let slow = agent.begin("evaluate", json!({ "expression": slow }));
+    // Calls are begun side by side; by the answer to this one the first has begun.
+    agent.call("get_debug_status", json!({}));
     let switched = agent.begin("start_debug", json!({ "mode": "relay-hosted" }));
     let switched = agent.envelope(switched);
     assert_eq!(switched["meta"]["mode"], "relay-hosted", "{switched:#}");
