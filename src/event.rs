@@ -11,10 +11,12 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::ident::{Cell, FileId, TestId};
+use crate::secret::Scrub;
 pub use crate::wire::{ErrorKind, TestMode, TestState, UncaughtOrigin};
 pub use outcome::{Counts, FileResult, RunResult};
 
 mod outcome;
+mod texts;
 
 /// One event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -341,24 +343,37 @@ const FEW_EVENTS: usize = 32;
 /// Pause between two looks at how far the reporters are.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Where a run's events go in: stamps each with the time since the run started. Clones share one clock and channel.
+/// Where a run's events go in: stamps each with the time since the run started, and takes out of its texts what must not
+/// be read. No output sees anything but these events. Clones share one clock and channel.
 #[derive(Clone, Debug)]
 pub struct Events {
     start: Instant,
     sender: mpsc::Sender<RunEvent>,
+    scrub: Scrub,
 }
 
 impl Events {
     /// A new clock at zero, and the end where the reporters listen.
     pub fn channel() -> (Self, mpsc::Receiver<RunEvent>) {
+        Self::scrubbed_by(Scrub::default())
+    }
+
+    /// The same, where others are to know as well what must not be read.
+    pub fn scrubbed_by(scrub: Scrub) -> (Self, mpsc::Receiver<RunEvent>) {
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
-        (Self { start: Instant::now(), sender }, receiver)
+        (Self { start: Instant::now(), sender, scrub }, receiver)
+    }
+
+    /// What must not be read in an event.
+    pub fn scrub(&self) -> &Scrub {
+        &self.scrub
     }
 
     /// Sends one event; waits when the reporters are behind, and drops it when they are gone.
     pub async fn emit(&self, file: Option<&FileId>, test: Option<&TestId>, kind: EventKind) {
         let at = u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let event = RunEvent { at, file: file.cloned(), test: test.cloned(), kind };
+        let mut event = RunEvent { at, file: file.cloned(), test: test.cloned(), kind };
+        event.scrub(&self.scrub);
         // The receiver only goes away when the process is ending; there is nobody left to tell.
         drop(self.sender.send(event).await);
     }

@@ -99,7 +99,8 @@ impl DevicePages {
         let DeviceOptions { secret, agent, link, app, reach, choice, keep_alive, .. } = &self.options;
         let listen = reach.listen;
         let (secret, app, choice, keep_alive) = (secret.clone(), app.clone(), choice.clone(), *keep_alive);
-        let options = |notices| RelayOptions { secret, agent: agent.clone(), listen, app, choice, keep_alive, notices };
+        let scrub = events.scrub().clone();
+        let options = |notices| RelayOptions { secret, agent: agent.clone(), listen, app, choice, keep_alive, notices, scrub };
         self.open = Some(Reception::open(options, reach.clone(), link.clone(), events).await?);
         Ok(())
     }

@@ -111,7 +111,7 @@ impl Inviter {
     pub(super) fn invitation(&self, address: &PublicAddress, renewed: bool) -> Result<Invitation, AttachError> {
         self.moves_to(address);
         let now = UnixSeconds::now();
-        let link = link(&self.link, address, &self.relay.totp().code(now))?;
+        let link = link(&self.link, address, &self.relay.code(now))?;
         let qr = Qr::new(&link)?;
         let valid_for = Duration::from_secs(Totp::end_of(now).0.saturating_sub(now.0));
         Ok(Invitation { link, qr, valid_for, renewed })

@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::mcp::{McpOptions, serve};
+use crate::secret::Scrub;
 use crate::settings::{Given, Surroundings, load};
 
 use super::log;
@@ -23,7 +24,8 @@ pub(super) fn mcp(given: Given, qr_in_results: bool) -> Exit {
             return Exit::Usage;
         }
     };
-    let served = log::start(&settings.log).map_err(|error| error.to_string()).and_then(|()| {
+    let scrub = Scrub::default();
+    let served = log::start(&settings.log, scrub.clone()).map_err(|error| error.to_string()).and_then(|()| {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
         let served = runtime.block_on(async {
@@ -31,7 +33,7 @@ pub(super) fn mcp(given: Given, qr_in_results: bool) -> Exit {
             let asked_to_end = async {
                 signals.next().await;
             };
-            serve(McpOptions { given, qr_in_results }, asked_to_end).await
+            serve(McpOptions { given, qr_in_results, scrub }, asked_to_end).await
         });
         // Whatever still runs has had its time; a read of stdin cannot be ended in any other way.
         runtime.shutdown_background();

@@ -12,6 +12,7 @@ use crate::event::{Events, RunResult};
 use crate::exit::Exit;
 use crate::report::{Fold, ReportError, Terminal, report, reporters};
 use crate::run::{Plan, PlanError, Signal, Stop, execute};
+use crate::secret::Scrub;
 use crate::session::{self, SessionError};
 use crate::settings::{Given, ReporterKind, Settings, SettingsError, Surroundings, load};
 
@@ -76,9 +77,10 @@ pub(super) fn run(flags: Given) -> Exit {
 
 fn start(flags: Given) -> Result<Exit, StartError> {
     let settings = load(flags, &Surroundings::of_process()?)?;
-    log::start(&settings.log)?;
+    let scrub = Scrub::default();
+    log::start(&settings.log, scrub.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
-    let exit = runtime.block_on(run_tests(&settings));
+    let exit = runtime.block_on(run_tests(&settings, scrub));
     // Whatever still runs has had its time; nothing that was promised hangs on it.
     runtime.shutdown_background();
     exit
@@ -87,7 +89,7 @@ fn start(flags: Given) -> Result<Exit, StartError> {
 /// Threads of the runtime: one for the page's messages, one for what reporters and relay do meanwhile.
 const WORKERS: usize = 2;
 
-async fn run_tests(settings: &Settings) -> Result<Exit, StartError> {
+async fn run_tests(settings: &Settings, scrub: Scrub) -> Result<Exit, StartError> {
     let mut plan = Plan::of(settings)?;
     let stdout = Terminal::stdout(settings.look.progress);
     let mut reporters = reporters(settings, Some(&stdout))?;
@@ -103,7 +105,7 @@ async fn run_tests(settings: &Settings) -> Result<Exit, StartError> {
     let signals = Signals::listen()?;
     let follow = follow.announce(&settings.dashboard, output, terminal);
     let stop = Stop::default();
-    let (events, receiver) = Events::channel();
+    let (events, receiver) = Events::scrubbed_by(scrub);
     let mut reports = tokio::task::spawn_blocking(move || report(receiver, &mut reporters));
     let mut interruptible = Interruptible { signals, stop: stop.clone() };
     let result = interruptible.run(execute(plan, pages.source, events, stop)).await;

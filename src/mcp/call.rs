@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::debug::Debug;
 use super::envelope::Meta;
 use super::hub::Hub;
-use super::scrub::Scrub;
+use crate::secret::Scrub;
 
 /// One call.
 #[derive(Clone)]
@@ -69,8 +69,8 @@ impl Progress {
             *last = done.max(*last + LEAST_STEP);
             *last
         };
-        let mut told =
-            ProgressNotificationParam::new(meter.token.clone(), progress).with_message(meter.scrub.text(message));
+        let mut told = ProgressNotificationParam::new(meter.token.clone(), progress)
+            .with_message(meter.scrub.text(message).into_owned());
         told.total = total;
         // A client that cannot be told any more has ended, and the call is being cancelled.
         drop(meter.peer.notify_progress(told).await);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::debug::Debug;
 use super::mode::Mode;
-use super::scrub::Scrub;
+use crate::secret::Scrub;
 
 /// What every tool answers with, as `structuredContent`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -208,12 +208,12 @@ pub(super) fn seal<T: Serialize>(answered: Answered<T>, mut meta: Meta, scrub: &
             (Envelope { ok: false, data: None, error: Some(fault), meta }, text, Vec::new())
         }
     };
-    let mut content = vec![ContentBlock::text(scrub.text(&text))];
+    let mut content = vec![ContentBlock::text(scrub.text(&text).into_owned())];
     content.extend(more);
     let mut result = if envelope.ok { CallToolResult::success(content) } else { CallToolResult::error(content) };
     // Numbers, texts and lists: nothing in it can fail to be written.
     let mut value = serde_json::to_value(envelope).unwrap_or_default();
-    scrub.value(&mut value);
+    scrub.clean_value(&mut value);
     result.structured_content = Some(value);
     result
 }

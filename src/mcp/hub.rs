@@ -16,7 +16,6 @@ use super::guard::Guard;
 use super::mode::Mode;
 use super::record::Record;
 use super::resources;
-use super::scrub::Scrub;
 use super::show::{Show, ShowParts};
 use super::store::Store;
 use super::view::View;
@@ -24,7 +23,7 @@ use crate::dashboard::Dashboard;
 use crate::event::Events;
 use crate::report::Reporter;
 use crate::run::{Signal, Stop};
-use crate::secret::Hidden;
+use crate::secret::{Hidden, Scrub};
 use crate::session;
 use crate::settings::{Given, Settings, Surroundings, TunnelWish, load};
 
@@ -42,6 +41,8 @@ pub struct McpOptions {
     pub given: Given,
     /// Put the QR code into results, as an image.
     pub qr_in_results: bool,
+    /// Is told what must not be read anywhere.
+    pub scrub: Scrub,
 }
 
 /// Shared by all calls of one server.
@@ -90,10 +91,9 @@ pub(super) struct Claim {
 impl Hub {
     /// A server without a session.
     pub(super) fn new(options: McpOptions) -> std::io::Result<Arc<Self>> {
-        let scrub = Scrub::default();
         let folder = tempfile::Builder::new().prefix("devtools-test-mcp-").tempdir()?;
         Ok(Arc::new(Self {
-            scrub,
+            scrub: options.scrub.clone(),
             options,
             folder,
             slots: Mutex::default(),
@@ -138,7 +138,7 @@ impl Hub {
             self.folder.path().join(format!("session-{}", slots.sessions))
         };
         let view = watch::Sender::new(View::default());
-        let (events, receiver) = Events::channel();
+        let (events, receiver) = Events::scrubbed_by(self.scrub.clone());
         let dashboard = self.dashboard(&settings).await?;
         let invitations = dashboard.as_ref().map(|(_, invitations, _)| invitations.clone());
         let presenter = Show::new(ShowParts { view: view.clone(), scrub: self.scrub.clone(), invitations });

@@ -20,7 +20,7 @@
 //! 4. A list takes `#[serde(flatten)] paging: Paging` and answers with `paging.page(&store.list(kind), filter)`.
 //! 5. Put `Tool::new(About { .. }, name)` into the family's `tools()`.
 //!
-//! Nothing is taken out of results by hand: every text goes through [`scrub`] on its way out.
+//! Nothing is taken out of results by hand: every text goes through a [`Scrub`](crate::secret::Scrub) on its way out.
 
 mod call;
 mod debug;
@@ -35,7 +35,6 @@ mod paging;
 mod prompts;
 mod record;
 mod resources;
-mod scrub;
 mod sdk;
 mod serve;
 mod server;

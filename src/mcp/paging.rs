@@ -163,8 +163,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::mcp::scrub::Scrub;
     use crate::mcp::store::{Kind, Store};
+    use crate::secret::Scrub;
 
     #[test]
     fn pages_lead_back_to_the_first_item_and_none_comes_twice() {

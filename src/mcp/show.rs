@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use super::scrub::Scrub;
 use super::view::View;
 use crate::attach::{AttachPresenter, Invitation, Waiting};
 use crate::dashboard::Invitations;
+use crate::secret::Scrub;
 
 /// The invitation that is shown now.
 pub(super) type Shown = Arc<Mutex<Option<Invitation>>>;

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use super::scrub::Scrub;
+use crate::secret::Scrub;
 
 /// Records of one kind that are kept in memory; older ones are in the file.
 const MAX_KEPT: usize = 10_000;
@@ -90,7 +90,7 @@ impl Store {
 
     /// Remembers a record; its number, and the time where it has none, are added. Fields that are null are left out.
     pub(super) fn add(&self, kind: Kind, mut value: Value) -> u64 {
-        self.scrub.value(&mut value);
+        self.scrub.clean_value(&mut value);
         let mut ring = self.ring(kind);
         ring.next += 1;
         let n = ring.next;

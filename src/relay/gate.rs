@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::registry::TargetId;
-use crate::secret::{Hidden, SecretError, random_ticket, same};
+use crate::secret::{Hidden, Scrub, SecretError, random_ticket, same};
 use crate::totp::{Totp, UnixSeconds};
 
 /// Wrong codes in [`LOCK_WINDOW`] that lock the gate: far more than a person mistypes, and at eight codes in a
@@ -66,6 +66,8 @@ pub(super) enum Refusal {
 #[derive(Debug)]
 pub(super) struct Gate {
     totp: Totp,
+    /// Is told of every ticket, and of every code that was good.
+    scrub: Scrub,
     page_ticket: Hidden,
     tickets: HashMap<TargetId, Hidden>,
     codes: VecDeque<Hidden>,
@@ -75,10 +77,13 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    pub(super) fn new(totp: Totp) -> Result<Self, SecretError> {
+    pub(super) fn new(totp: Totp, scrub: Scrub) -> Result<Self, SecretError> {
+        let page_ticket = random_ticket()?;
+        scrub.hide_ticket(&page_ticket);
         Ok(Self {
             totp,
-            page_ticket: random_ticket()?,
+            scrub,
+            page_ticket,
             tickets: HashMap::new(),
             codes: VecDeque::new(),
             pairs: VecDeque::new(),
@@ -134,6 +139,7 @@ impl Gate {
             self.tickets.clear();
         }
         let ticket = random_ticket()?;
+        self.scrub.hide_ticket(&ticket);
         self.tickets.insert(id.clone(), ticket.clone());
         Ok(ticket)
     }
@@ -150,6 +156,7 @@ impl Gate {
         match &given.code {
             Some(code) if self.totp.accepts(code.expose(), now.wall) => {
                 if !self.codes.contains(code) {
+                    self.scrub.hide_code(code);
                     remember(&mut self.codes, code.clone());
                 }
                 Ok(())
@@ -204,7 +211,7 @@ mod tests {
     impl Lab {
         fn new() -> Self {
             let totp = Totp::new(&Secret::from_hex("00112233445566778899aabbccddeeff").unwrap());
-            Self { gate: Gate::new(totp.clone()).unwrap(), totp, start: Instant::now() }
+            Self { gate: Gate::new(totp.clone(), Scrub::default()).unwrap(), totp, start: Instant::now() }
         }
 
         fn after(&self, seconds: u64) -> Now {

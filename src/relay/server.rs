@@ -18,8 +18,8 @@ use super::gate::Gate;
 use super::http;
 use super::hub::{Echo, Hub, Public, RelayStatus};
 use super::proxy::AppAddress;
-use crate::secret::{Secret, SecretError};
-use crate::totp::Totp;
+use crate::secret::{Hidden, Scrub, Secret, SecretError};
+use crate::totp::{Totp, UnixSeconds};
 
 /// A connection that carries nothing is asked after so long, and is over some minute later when no answer comes.
 const KEEPALIVE: TcpKeepalive =
@@ -46,6 +46,8 @@ pub struct RelayOptions {
     pub keep_alive: Duration,
     /// Takes what a person should know, in sentences.
     pub notices: mpsc::UnboundedSender<String>,
+    /// Is told what must not be read anywhere: the secret, codes, tickets and the host by which pages come.
+    pub scrub: Scrub,
 }
 
 impl RelayOptions {
@@ -63,6 +65,7 @@ impl RelayOptions {
             choice: Choice::default(),
             keep_alive: DEFAULT_KEEP_ALIVE,
             notices,
+            scrub: Scrub::default(),
         }
     }
 }
@@ -89,6 +92,7 @@ pub struct Relay {
     hub: Arc<Hub>,
     address: SocketAddr,
     totp: Totp,
+    scrub: Scrub,
     server: AbortHandle,
 }
 
@@ -96,7 +100,9 @@ impl Relay {
     /// Starts listening.
     pub async fn start(options: RelayOptions) -> Result<Self, RelayError> {
         let totp = Totp::new(&options.secret);
-        let gate = Gate::new(totp.clone())?;
+        let scrub = options.scrub.clone();
+        scrub.hide_secret(&options.secret);
+        let gate = Gate::new(totp.clone(), scrub.clone())?;
         let listen = options.listen;
         let failed = |source| RelayError::Listen { address: listen, source };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
@@ -117,7 +123,7 @@ impl Relay {
             }
         };
         let server = hub.tasks.spawn(serve).abort_handle();
-        Ok(Self { hub, address, totp, server })
+        Ok(Self { hub, address, totp, scrub, server })
     }
 
     /// Where it listens.
@@ -128,12 +134,21 @@ impl Relay {
     /// Pages reach it by this host from now on (with the port where it is not the usual one), over TLS or not. The host
     /// is not shown in the addresses of pages.
     pub fn reached_by(&self, host: &str, tls: bool) {
+        let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+        self.scrub.hide_host(name.map_or(host, |(name, _)| name));
         self.hub.set_public(Public { host: Some(host.into()), tls });
     }
 
     /// How to find out whether an address leads here.
     pub fn echo(&self) -> &Echo {
         &self.hub.echo
+    }
+
+    /// A code that is good from now on, and must not be read from now on.
+    pub fn code(&self, now: UnixSeconds) -> Hidden {
+        let code = self.totp.code(now);
+        self.scrub.hide_code(&code);
+        code
     }
 
     /// Makes and checks this relay's codes.

@@ -182,7 +182,7 @@ impl Run<'_> {
 
     async fn run_bundle(&mut self, file: &FileId, bundle: &Arc<Bundle>) {
         let started = Instant::now();
-        let mut state = FileRun::new(file.clone());
+        let mut state = FileRun::new(file.clone(), self.events.scrub().clone());
         let mut skip_before = 0;
         let mut cut_short = None;
         while let Some(live) = &mut self.live {

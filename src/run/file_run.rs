@@ -7,6 +7,7 @@ use crate::event::{
     TestState,
 };
 use crate::ident::{FileId, TestId, TestIds, full_title};
+use crate::secret::Scrub;
 use crate::wire::{CollectedTest, PageError, PageEvent};
 
 /// How often a file may go on in another page before the rest of it is given up: enough for a few tests that each take
@@ -31,6 +32,7 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct FileRun {
     file: FileId,
+    scrub: Scrub,
     tests: Vec<Test>,
     collected: bool,
     /// Tests that have started and not ended, in order of their start; several only with `concurrent`.
@@ -51,9 +53,11 @@ struct Test {
 }
 
 impl FileRun {
-    pub(super) fn new(file: FileId) -> Self {
+    /// `scrub` says what must not be read in titles: they are told apart by what is left of them.
+    pub(super) fn new(file: FileId, scrub: Scrub) -> Self {
         Self {
             file,
+            scrub,
             tests: Vec::new(),
             collected: false,
             running: Vec::new(),
@@ -94,7 +98,8 @@ impl FileRun {
         }
     }
 
-    fn on_collected(&mut self, tests: Vec<CollectedTest>) -> Step {
+    fn on_collected(&mut self, mut tests: Vec<CollectedTest>) -> Step {
+        tests.iter_mut().flat_map(|test| &mut test.path).for_each(|title| self.scrub.clean(title));
         if self.collected {
             let same = tests.len() == self.tests.len()
                 && tests.iter().zip(&self.tests).all(|(now, before)| now.path == before.info.path);

@@ -13,6 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
+use url::Url;
 
 use super::{HIDDEN_HOST, Hidden, REDACTED, Secret, is_loopback};
 use shape::{INTRODUCTIONS, Shape, is_within_digits};
@@ -86,6 +87,22 @@ impl Scrub {
         self.remember(Kind::Host, name);
         // As it stands inside a link: the brackets and colons of an address of IPv6.
         self.remember(Kind::Host, &utf8_percent_encode(name, NON_ALPHANUMERIC).to_string().replace("%2E", "."));
+    }
+
+    /// An attach link: its code, and the host it leads to.
+    pub fn hide_link(&self, link: &Hidden) {
+        let Ok(url) = Url::parse(link.expose()) else { return };
+        let hide_host_of = |address: &Url| self.hide_host(address.host_str().unwrap_or_default());
+        for (name, value) in url.query_pairs() {
+            match &*name {
+                "at" => self.hide_code(&Hidden::new(value)),
+                "relay" => drop(Url::parse(&value).map(|relay| hide_host_of(&relay))),
+                _ => {}
+            }
+        }
+        if matches!(url.scheme(), "http" | "https") {
+            hide_host_of(&url);
+        }
     }
 
     fn remember(&self, kind: Kind, text: &str) {

@@ -19,6 +19,7 @@ mod qr;
 mod relay;
 mod replay;
 mod same_results;
+mod secrecy;
 mod secret;
 mod signals;
 mod survival;

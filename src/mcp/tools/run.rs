@@ -189,7 +189,7 @@ async fn run(call: &Call, debug: &Arc<Debug>, settings: &Settings, plan: Plan, c
     all.extend(call.hub.feed().await);
     all.push(record.reporter(Arc::clone(debug), settings.report.dir.as_ref().map(|dir| dir.value.clone())));
     let pages = debug.lend().await;
-    let (events, receiver) = Events::channel();
+    let (events, receiver) = Events::scrubbed_by(call.scrub());
     let stopped = stop.clone();
     // A task of its own: a client that goes away must not leave a run half ended.
     let mut task = call.hub.tasks.spawn(async move {

@@ -9,7 +9,7 @@ fn maps() -> SourceMaps {
 }
 
 fn file(titles: &[&str]) -> FileRun {
-    let mut run = FileRun::new(FileId("a.ait.test.ts".into()));
+    let mut run = FileRun::new(FileId("a.ait.test.ts".into()), Scrub::default());
     let step = run.page_said(collected(titles), &maps());
     assert!(matches!(step.events[..], [(None, EventKind::FileStarted { .. })]));
     run
