@@ -100,7 +100,8 @@ impl DevicePages {
         let listen = reach.listen;
         let (secret, app, choice, keep_alive) = (secret.clone(), app.clone(), choice.clone(), *keep_alive);
         let scrub = events.scrub().clone();
-        let options = |notices| RelayOptions { secret, agent: agent.clone(), listen, app, choice, keep_alive, notices, scrub };
+        let options =
+            |notices| RelayOptions { secret, agent: agent.clone(), listen, app, choice, keep_alive, notices, scrub };
         self.open = Some(Reception::open(options, reach.clone(), link.clone(), events).await?);
         Ok(())
     }

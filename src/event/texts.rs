@@ -18,9 +18,11 @@ impl RunEvent {
             // Settings, and files found before there was a page.
             EventKind::RunStarted(RunInfo { tool_version: _, cell: _, target: _, started_at: _, files: _ }) => {}
             EventKind::AttachState { stage: _, message } => scrub.clean(message),
-            EventKind::PageAttached(PageInfo { url, title, user_agent, engine, device }) => {
-                [url, title, user_agent, engine, device].map(|text| scrub.clean(text));
+            EventKind::PageAttached(PageInfo { url, title, user_agent, engine, device, app_version }) => {
+                all([url, title, user_agent, engine, device], scrub);
+                all(app_version, scrub);
             }
+            EventKind::PageState { state: _, message } => scrub.clean(message),
             EventKind::FileStarted { tests } => {
                 for TestInfo { id: TestId(id), path, mode: _ } in tests {
                     scrub.clean(id);
@@ -34,7 +36,7 @@ impl RunEvent {
                 all(note, scrub);
             }
             EventKind::Console { level, text, location } => {
-                [level, text].map(|text| scrub.clean(text));
+                all([level, text], scrub);
                 location.iter_mut().for_each(|location| place(location, scrub));
             }
             EventKind::Exception { origin: _, error: one } => error(one, scrub),
@@ -74,7 +76,7 @@ fn outcome(result: &mut RunResult, scrub: &Scrub) {
 
 fn error(error: &mut TestError, scrub: &Scrub) {
     let TestError { name, message, kind: _, code, diff, expected, actual, frames, code_frame, hook, cause } = error;
-    [name, message].map(|text| scrub.clean(text));
+    all([name, message], scrub);
     all([code, diff, expected, actual, code_frame, hook].into_iter().flatten(), scrub);
     for Frame { function, location } in frames {
         scrub.clean(function);
@@ -96,6 +98,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::event::Counts;
     use crate::secret::Hidden;
 
     const CODE: &str = "271828";
@@ -109,7 +112,7 @@ mod tests {
             "frames": [frame], "codeFrame": CODE, "hook": CODE,
         });
         error["cause"] = error.clone();
-        let page = json!({ "url": CODE, "title": CODE, "userAgent": CODE, "engine": CODE, "device": CODE });
+        let page = json!({ "url": CODE, "title": CODE, "userAgent": CODE, "engine": CODE, "device": CODE, "appVersion": CODE });
         let with = |kind: &str, mut fields: Value| {
             fields["type"] = kind.into();
             fields["at"] = 1.into();
@@ -118,7 +121,7 @@ mod tests {
         };
         let result =
             json!({ "path": [CODE, CODE], "state": "failed", "durationMs": 1.0, "errors": [error], "note": CODE });
-        let counts = json!({ "passed": 0, "failed": 0, "skipped": 0, "todo": 0, "flaky": 0 });
+        let counts = serde_json::to_value(Counts::default()).unwrap();
         let over = json!({ "durationMs": 1.0, "counts": counts, "errors": [error], "notRun": CODE });
         let end = json!({
             "counts": counts, "filesPassed": 0, "filesFailed": 0, "filesNotRun": 0, "exceptions": 0, "durationMs": 1.0,
@@ -127,6 +130,7 @@ mod tests {
         vec![
             with("attachState", json!({ "stage": "waiting", "message": CODE })),
             with("pageAttached", page),
+            with("pageState", json!({ "state": "hidden", "message": CODE })),
             with("fileStarted", json!({ "tests": [{ "id": CODE, "path": [CODE], "mode": "run" }] })),
             with("testStarted", json!({ "path": [CODE], "attempt": 0 })),
             with("testFinished", result),

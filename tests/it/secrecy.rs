@@ -88,7 +88,7 @@ fn a_page_that_tells_its_own_address_everywhere_is_not_heard_with_it() {
     let project = tempfile::tempdir().unwrap();
     fs_err::write(project.path().join("a.ait.test.ts"), TEST).unwrap();
     let tool = tool(project.path())
-        .args(["a.ait.test.ts", "--show-url", "--attach-timeout", "60s", "--capture", "all", "--headless"])
+        .args(["a.ait.test.ts", "--show-url", "--attach-timeout", "60s", "--headless"])
         .args(["--scheme-url", &server.document(APP, ""), "--reporter", "pretty", "--reporter", "json=events.jsonl"])
         .args(["--log-file", "log.txt", "--report-dir", "report"])
         .env("DEVTOOLS_TEST_LOG", "trace")
@@ -158,7 +158,14 @@ async fn run(events: Events, text: &str) {
     let cell = Cell { sdk_line: "2.x".into(), platform: "mock".into() };
     let info =
         RunInfo { tool_version: "0".into(), cell, target: TargetKind::Device, started_at, files: vec![file.clone()] };
-    let page = PageInfo { url: said(), title: said(), user_agent: said(), engine: said(), device: said() };
+    let page = PageInfo {
+        url: said(),
+        title: said(),
+        user_agent: said(),
+        engine: said(),
+        device: said(),
+        app_version: Some(said()),
+    };
     for kind in [
         EventKind::RunStarted(info),
         EventKind::AttachState { stage: AttachStage::Refused, message: said() },
