@@ -82,7 +82,7 @@ pub(super) fn read(hub: &Hub, uri: &str) -> Result<ReadResourceResult, ErrorData
         }
         _ => return Err(unknown("there is report, transport and console")),
     };
-    hub.scrub.value(&mut value);
+    hub.scrub.clean_value(&mut value);
     let contents = ResourceContents::text(value.to_string(), uri).with_mime_type(JSON);
     Ok(ReadResourceResult::new(vec![contents]))
 }
