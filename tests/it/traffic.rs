@@ -8,10 +8,14 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use devtools_test::cdp::transport::websocket;
 use devtools_test::cdp::{CdpEvent, Client};
 use devtools_test::transport::{Connection, Direction, Message, Payload, Protocol, Timeline};
+use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use support::phone::Phone;
 use support::server::FixtureServer;
 use support::tool::{Outcome, Tool};
+use tokio_tungstenite::tungstenite;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 use crate::tool;
 
@@ -315,4 +319,46 @@ fn chrome_tells_the_same_of_every_frame() {
         let ours: Vec<_> = messages.iter().filter(of).map(|(_, message)| bytes(message)).collect();
         assert!(ours == *frames, "{direction:?}: {} recorded, {} told by Chrome", ours.len(), frames.len());
     }
+}
+
+/// Sends messages in fragments, some of which end within a character, to whoever connects; its address.
+async fn in_fragments(messages: Vec<Vec<u8>>) -> String {
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+        for (index, message) in messages.into_iter().enumerate() {
+            let first = if std::str::from_utf8(&message).is_ok() { Data::Text } else { Data::Binary };
+            let parts: Vec<_> = message.chunks(message.len().div_ceil(1 + index % 4).max(1)).collect();
+            let last = parts.len().saturating_sub(1);
+            for (part, bytes) in parts.iter().enumerate() {
+                let kind = if part == 0 { first } else { Data::Continue };
+                let frame = Frame::message(bytes.to_vec(), OpCode::Data(kind), part == last);
+                socket.send(tungstenite::Message::Frame(frame)).await.unwrap();
+            }
+        }
+        socket.close(None).await.unwrap();
+        // The page answers the close.
+        while let Some(Ok(_)) = socket.next().await {}
+    });
+    format!("ws://{address}")
+}
+
+#[test]
+fn fragments_are_recorded_as_the_messages_they_make() {
+    let server = FixtureServer::start();
+    let expected: Vec<_> = sent().into_iter().filter(|message| !message.is_empty()).take(1_000).collect();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let address = runtime.block_on(in_fragments(expected.clone()));
+    let outcome =
+        suite(&server, "fragments", "chrome").args(["--global".to_owned(), format!("__FRAGMENTS_URL__=\"{address}\"")]);
+    let outcome = outcome.run();
+    outcome.expect_code(0);
+    let (connections, messages) = recorded(&outcome);
+    assert_eq!(connections.len(), 1, "{connections:?}");
+    let ours: Vec<_> = messages.iter().map(|(_, message)| bytes(message)).collect();
+    assert_eq!(ours.len(), expected.len());
+    let other = ours.iter().zip(&expected).position(|(ours, sent)| ours != sent);
+    assert_eq!(other.map(|index| (index, &ours[index], &expected[index])), None, "recorded, sent");
 }

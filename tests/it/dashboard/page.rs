@@ -59,7 +59,7 @@ async fn tests_appear_as_they_finish_and_the_end_stays() {
     };
     stage.dashboard.invitations().waiting(&refused(1, 1, None));
     let screen = stage.screen().await;
-    screen.until("$('#refusal').innerText.includes('has expired')").await;
+    screen.until("$('#refusal').innerText.includes('had expired')").await;
     stage.dashboard.invitations().waiting(&refused(10, 1, Some(Duration::from_secs(43))));
     screen.until("$('#locked').innerText.includes('0:43')").await;
     assert!(screen.text("#refusal").await.starts_with("10 calls were refused"));
