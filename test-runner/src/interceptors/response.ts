@@ -36,6 +36,8 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
 
   function read(branch: Branch, native: Native, self: unknown, seen: Seen): unknown {
     const failed = (error: unknown) => bodies.guard(() => branch.failed(error));
+    // The browser goes on reading when the page has let go of the response: its end is yet to come.
+    branch.tap.holders++;
     return follow(apply(native, self, []) as Promise<unknown>, seen, failed, branch.tap.watch);
   }
 
