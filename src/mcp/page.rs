@@ -31,20 +31,24 @@ pub(super) struct LivePage {
 }
 
 impl Call {
+    /// The session to ask.
+    pub(super) fn session(&self) -> Result<&Arc<Debug>, Fault> {
+        self.debug.as_ref().ok_or_else(|| {
+            Fault::new(FaultCode::PageMissing, "There is no session yet.")
+                .next("start_debug", "start a browser here, or prepare for a phone")
+        })
+    }
+
     /// The page to work with.
     pub(super) fn page(&self) -> Result<LivePage, Fault> {
-        let missing = |state: &str, cause: String| Fault::new(FaultCode::PageMissing, state).because(cause);
-        let Some(debug) = &self.debug else {
-            return Err(missing("There is no session yet.", String::new())
-                .next("start_debug", "start a browser here, or prepare for a phone"));
-        };
+        let debug = self.session()?;
         let view = debug.view();
         if let Some(page) = view.live_page() {
             return Ok(LivePage { debug: Arc::clone(debug), page: page.clone(), call: self.clone() });
         }
         let fault = match view.last_page() {
             Some(_) => Fault::new(FaultCode::PageLost, "The page is gone.").because(view.message),
-            None => missing("No page is attached.", view.message),
+            None => Fault::new(FaultCode::PageMissing, "No page is attached.").because(view.message),
         };
         Err(again(fault, debug))
     }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
-use super::session::{Standing, cancelled, failed, word};
+use super::session::{Standing, failed, word};
 use super::wanted::Wanted;
 use crate::mcp::call::Call;
 use crate::mcp::debug::Debug;
@@ -70,7 +70,7 @@ async fn start_attach(call: Call, args: StartAttach) -> Answered<Standing> {
         }
         tokio::select! {
             // The page is still welcome: whoever cancels a look does not call the person off.
-            () = call.cancelled.cancelled() => return Err(cancelled()),
+            () = call.cancelled.cancelled() => return Err(Fault::cancelled()),
             () = sleep_until(deadline) => match asked {
                 Some(within) => return Err(too_late(&debug, within)),
                 None => break,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::mcp::call::Call;
-use crate::mcp::envelope::{Answer, Answered, Fault, FaultCode};
+use crate::mcp::envelope::{Answer, Answered};
 use crate::mcp::paging::{Paged, Paging};
 use crate::mcp::store::Kind;
 use crate::mcp::tool::{About, Effect, Tool};
@@ -54,11 +54,7 @@ pub(super) fn tools() -> Vec<Tool> {
 
 /// A page of one kind of record.
 fn listed(call: &Call, kind: Kind, what: &str, paging: &Paging, wanted: impl Fn(&Value) -> bool) -> Answered<Paged> {
-    let Some(debug) = &call.debug else {
-        return Err(Fault::new(FaultCode::PageMissing, "There is no session yet.")
-            .next("start_debug", "start a browser here, or prepare for a phone"));
-    };
-    let paged = paging.page(&debug.store.list(kind), wanted)?;
+    let paged = paging.page(&call.session()?.store.list(kind), wanted)?;
     let text = paged.sentence(what);
     Ok(Answer::new(paged, text))
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::{Instant, interval, sleep_until};
 
 use super::attach::{too_late, waiting_words};
-use super::session::{cancelled, failed};
+use super::session::failed;
 use super::wanted::Wanted;
 use crate::event::Events;
 use crate::mcp::call::Call;
@@ -142,7 +142,7 @@ async fn run_tests(call: Call, args: RunTests) -> Answered<Summary> {
     }
     done?;
     if was_cancelled {
-        return Err(cancelled());
+        return Err(Fault::cancelled());
     }
     let summary = Summary::of(&record);
     match summary.fault(&debug) {
@@ -174,7 +174,7 @@ async fn attached(call: &Call, debug: &Arc<Debug>, within: Duration) -> Result<(
             told = message;
         }
         tokio::select! {
-            () = call.cancelled.cancelled() => return Err(cancelled()),
+            () = call.cancelled.cancelled() => return Err(Fault::cancelled()),
             () = sleep_until(deadline) => return Err(too_late(debug, within)),
             changed = watch.changed() => if changed.is_err() { return Err(failed(debug)) },
         }

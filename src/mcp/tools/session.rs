@@ -139,7 +139,7 @@ async fn start_debug(call: Call, args: StartDebug) -> Answered<Standing> {
         debug.attach();
         let settled = tokio::select! {
             settled = debug.settled(BROWSER_WITHIN) => settled,
-            () = call.cancelled.cancelled() => return Err(cancelled()),
+            () = call.cancelled.cancelled() => return Err(Fault::cancelled()),
         };
         if !settled || !debug.is_attached() {
             return Err(failed(&debug));
@@ -151,11 +151,6 @@ async fn start_debug(call: Call, args: StartDebug) -> Answered<Standing> {
         text = format!("{} is prepared. Next: call start_attach (or run_tests).", word(debug.mode));
     }
     Ok(Answer::new(standing, text).of(&debug))
-}
-
-/// The client does not want the answer any more.
-pub(super) fn cancelled() -> Fault {
-    Fault::new(FaultCode::Cancelled, "The call was cancelled.")
 }
 
 /// No page came.
