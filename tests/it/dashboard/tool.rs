@@ -205,8 +205,11 @@ pub(crate) fn scan(png: &[u8]) -> String {
 #[test]
 fn keys_of_a_terminal_work_and_it_is_given_back() {
     let project = project();
-    let command =
-        format!("stty -a > before; {} a.ait.test.ts --headless --attach-timeout 120s; stty -a > after", crate::EXE);
+    // Ctrl-C reaches the shell as well, which has to look at the terminal afterwards.
+    let command = format!(
+        "trap : INT; stty -a > before; {} a.ait.test.ts --headless --attach-timeout 120s; stty -a > after",
+        crate::EXE
+    );
     // A browser that hands on what it is to open.
     let opened = project.path().join("opened");
     assert!(std::process::Command::new("mkfifo").arg(&opened).status().unwrap().success());
@@ -219,6 +222,7 @@ fn keys_of_a_terminal_work_and_it_is_given_back() {
         .args(["-qfec", &command, "/dev/null"])
         .current_dir(project.path())
         .env("DEVTOOLS_TEST_TUNNEL", "none")
+        .env("SHELL", "/bin/sh")
         .env("BROWSER", &browser)
         .env_remove("CI")
         .stdin(std::process::Stdio::piped())
