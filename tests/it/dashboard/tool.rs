@@ -223,6 +223,7 @@ fn keys_of_a_terminal_work_and_it_is_given_back() {
         .current_dir(project.path())
         .env("DEVTOOLS_TEST_TUNNEL", "none")
         .env("SHELL", "/bin/sh")
+        .env("TERM", "xterm")
         .env("BROWSER", &browser)
         .env_remove("CI")
         .stdin(std::process::Stdio::piped())
