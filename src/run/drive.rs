@@ -18,7 +18,7 @@ use super::plan::Limits;
 use super::records::Owners;
 use super::stop::Stop;
 use super::stuck;
-use super::watch::{Activity, Strike, Watch};
+use super::watch::{Activity, PING_AFTER, Strike, Watch};
 
 /// How an attempt to run a file in a page ended.
 #[derive(Debug)]
@@ -245,27 +245,46 @@ impl Drive<'_> {
             },
             Strike::Silent => (LossCause::Frozen, stuck::silent_message(self.limits.silence), None),
             Strike::Overdue => {
+                let test = self.over_own_limit(watch).unwrap_or_else(|| "the test is over its limit".into());
                 let message = format!(
-                    "the test is over its limits (--test-timeout {}, --hook-timeout {}) and its page did not end it",
-                    words(self.limits.test),
+                    "{test} and those of its hooks (--hook-timeout {}), and its page did not end it",
                     words(self.limits.hook)
                 );
                 (LossCause::Busy, message, None)
             }
-            Strike::File => (LossCause::Busy, self.file_deadline_message(), None),
+            Strike::File => {
+                let silent = watch.silent_for(Instant::now());
+                let stack = if silent >= PING_AFTER { stuck::find_busy(self.live).await } else { None };
+                (LossCause::Busy, self.file_deadline_message(watch, stack.is_some(), silent), stack)
+            }
         };
         let stuck_at = stack.map(|error| self.maps.map_error(&error));
         let over = strike == Strike::File;
         Some(self.lose(cause, message, stuck_at, over, watch).await)
     }
 
-    fn file_deadline_message(&self) -> String {
-        let left = self.state.unfinished();
-        let left = match left {
+    /// A test that is over its own limit comes first: the file would have gone on without it.
+    fn file_deadline_message(&self, watch: &Watch, busy: bool, silent: Duration) -> String {
+        let left = match self.state.unfinished() {
             0 => String::new(),
             n => format!("; {n} of its tests had not finished"),
         };
-        format!("the file took longer than its limit (--timeout {}){left}", words(self.limits.file))
+        let file = format!("the file took longer than its limit (--timeout {}){left}", words(self.limits.file));
+        let stuck = stuck::what_it_does(busy, silent);
+        match self.over_own_limit(watch) {
+            Some(test) => format!("{test}, and its page did not end it: {stuck}. Then {file}"),
+            None if busy => format!("{file}: {stuck}"),
+            None => file,
+        }
+    }
+
+    fn over_own_limit(&self, watch: &Watch) -> Option<String> {
+        let now = Instant::now();
+        let limit = watch.over_own_limit(now)?;
+        let title = self.state.running_title()?;
+        let option = if limit == self.limits.test { "--test-timeout " } else { "its own, " };
+        let ran = words(watch.doing_for(now));
+        Some(format!("'{title}' ran for {ran}, longer than its limit ({option}{})", words(limit)))
     }
 
     fn after(&self, watch: &Watch) -> String {

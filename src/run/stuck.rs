@@ -13,6 +13,7 @@ use crate::wire::{PageError, RUNTIME_GLOBAL};
 use super::channel::Heard;
 use super::drive::words;
 use super::inject::Live;
+use super::watch::UNRESPONSIVE_AFTER;
 
 /// How long a page that runs JavaScript takes to stop when asked. V8 looks for the wish at every loop turn; the rest is
 /// the way there and back.
@@ -89,6 +90,17 @@ pub(super) fn cause_of(reason: &CloseReason) -> LossCause {
         CloseReason::BrowserGone(_) => LossCause::BrowserGone,
         CloseReason::Replaced(_) => LossCause::Replaced,
         _ => LossCause::Disconnected,
+    }
+}
+
+/// Where a page stands whose time is up. `busy`: it was found in JavaScript; `silent`: how long it has said nothing.
+pub(super) fn what_it_does(busy: bool, silent: Duration) -> String {
+    if busy {
+        "its JavaScript runs without end".into()
+    } else if silent >= UNRESPONSIVE_AFTER {
+        format!("it has not answered for {}", words(silent))
+    } else {
+        "it answers, so the test or a hook of it waits for something that does not come".into()
     }
 }
 

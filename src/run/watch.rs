@@ -89,6 +89,12 @@ impl Watch {
         self.silent_for(now) >= PING_AFTER
     }
 
+    /// The limit of the test that is running, where it is over it.
+    pub(super) fn over_own_limit(&self, now: Instant) -> Option<Duration> {
+        let Activity::Test(limit) = self.activity else { return None };
+        limit.filter(|limit| self.doing_for(now) >= *limit)
+    }
+
     /// How long it has been doing what it does.
     pub(super) fn doing_for(&self, now: Instant) -> Duration {
         now.duration_since(self.activity_since)
@@ -202,6 +208,18 @@ mod tests {
         watch.not_busy();
         assert!(watch.heard(t0 + secs(20)), "the notice is to be taken back");
         assert_eq!(watch.strike(t0 + secs(21)), None);
+    }
+
+    #[test]
+    fn a_test_may_be_over_its_own_limit_before_the_file_is() {
+        let t0 = Instant::now();
+        let mut watch = Watch::new(LIMITS, t0, t0);
+        assert_eq!(watch.over_own_limit(t0 + secs(60)), None, "no test runs");
+        watch.doing(Activity::Test(Some(secs(50))), t0);
+        watch.heard(t0 + secs(60));
+        assert_eq!(watch.strike(t0 + secs(60)), Some(Strike::File), "hooks and grace go on beyond the file's limit");
+        assert_eq!(watch.over_own_limit(t0 + secs(49)), None);
+        assert_eq!(watch.over_own_limit(t0 + secs(60)), Some(secs(50)));
     }
 
     #[test]
