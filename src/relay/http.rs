@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::ws::WebSocket;
-use axum::extract::{FromRequestParts, Request, State, WebSocketUpgrade};
+use axum::extract::{FromRequestParts, Request, WebSocketUpgrade};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use url::form_urlencoded;
 
+use super::door::Visitor;
 use super::gate::Credentials;
 use super::hub::{Admitted, Hub};
 use super::leg::{self, MAX_MESSAGE, close};
@@ -38,29 +39,37 @@ const ATTACH_PAGE: &str = include_str!("attach.html");
 const EXPIRED_PAGE: &str = include_str!("expired.html");
 
 /// Answers one request.
-pub(super) async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Response {
+pub(super) async fn handle(hub: &Arc<Hub>, visitor: &Visitor, request: Request) -> Response {
+    let response = answer_to(hub, visitor, request).await;
+    if response.status().is_success() {
+        visitor.may_stay();
+    }
+    response
+}
+
+async fn answer_to(hub: &Arc<Hub>, visitor: &Visitor, request: Request) -> Response {
     let Some(call) = parse(request.uri().path()) else {
         return match &hub.app {
-            Some(app) if !is_reserved(request.uri().path()) => of_the_app(&hub, app, request).await,
+            Some(app) if !is_reserved(request.uri().path()) => of_the_app(hub, visitor, app, request).await,
             _ => empty(StatusCode::NOT_FOUND),
         };
     };
     let (mut parts, body) = request.into_parts();
-    let given = credentials(&hub, &parts, call.code.clone());
+    let given = credentials(hub, &parts, call.code.clone());
     match (&parts.method, &call.route) {
         (&Method::GET | &Method::HEAD, _) => {}
-        (&Method::POST, Route::Target(id)) => return stream::handle(&hub, id.clone(), given, body).await,
+        (&Method::POST, Route::Target(id)) => return stream::handle(hub, visitor, id.clone(), given, body).await,
         _ => return empty(StatusCode::NOT_FOUND),
     }
     match call.route {
         Route::Target(id) => match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
             Ok(upgrade) => {
-                let stock = stock_agent(&hub, &parts, &given);
-                socket(&hub, upgrade, id, given, stock)
+                let stock = stock_agent(hub, &parts, &given);
+                socket(hub, visitor, upgrade, id, given, stock)
             }
             Err(_) => empty(StatusCode::NOT_FOUND),
         },
-        Route::AttachPage => attach_page(&hub, &parts, &given),
+        Route::AttachPage => attach_page(hub, &parts, &given),
         Route::Agent if hub.check(&given).is_ok() => {
             hub.status.send_modify(|status| status.agents_served += 1);
             answer(StatusCode::OK, JAVASCRIPT, Body::from(hub.agent.clone()))
@@ -86,7 +95,7 @@ pub(super) async fn handle(State(hub): State<Arc<Hub>>, request: Request) -> Res
 }
 
 /// The app itself, for whoever came in by `attach`.
-async fn of_the_app(hub: &Arc<Hub>, app: &AppProxy, request: Request) -> Response {
+async fn of_the_app(hub: &Arc<Hub>, visitor: &Visitor, app: &AppProxy, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     // Only the cookie counts: an `at` in an address of the app is the app's own.
     let given = credentials(hub, &parts, None);
@@ -94,19 +103,24 @@ async fn of_the_app(hub: &Arc<Hub>, app: &AppProxy, request: Request) -> Respons
         app.turned_away(&parts.headers);
         return expired(&parts);
     }
+    visitor.may_stay();
     forward(hub, app, Request::from_parts(parts, body)).await
 }
 
 /// `stock` is where our agent is for a page that runs chii's own script.
 fn socket(
     hub: &Arc<Hub>,
+    visitor: &Visitor,
     upgrade: WebSocketUpgrade,
     id: TargetId,
     given: Credentials,
     stock: Option<String>,
 ) -> Response {
     let verdict = hub.check_target(&id, &given);
-    let hub = Arc::clone(hub);
+    if verdict.is_ok() {
+        visitor.may_stay();
+    }
+    let (hub, visitor) = (Arc::clone(hub), visitor.clone());
     // Compression is never offered: WebKit's and other stacks disagree about it on this leg.
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
     upgrade.on_upgrade(move |mut socket| {
@@ -115,7 +129,10 @@ fn socket(
             if verdict.is_err() {
                 // Apps of the field look for the one code; chii's script alone dials on until it hears the other.
                 let code = if stock.is_some() && hub.is_nagging(&id) { close::DONE } else { close::REJECTED };
-                return leg::dismiss(socket, code, REJECTED).await;
+                return tokio::select! {
+                    () = leg::dismiss(socket, code, REJECTED) => {}
+                    () = visitor.has_to_leave() => {}
+                };
             }
             if let Some(agent) = stock {
                 return welcome_stock(&hub, socket, &id, &agent).await;

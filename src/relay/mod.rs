@@ -1,7 +1,7 @@
 //! The relay a page on a phone dials into.
 //!
 //! ```text
-//! page ──http──> http (route + gate) ──> target.js, hosted page, version report
+//! page ──http──> door ──> http (route + gate) ──> target.js, hosted page, version report
 //!                                   └──> proxy: the app's own server, where there is one behind the relay
 //!                                   └──> scripts: what a page runs that may not `eval`
 //!      ───ws───> leg (one connection) ──> attendant (one target) <── memory transport ── cdp::Client
@@ -14,6 +14,7 @@
 mod attendant;
 mod choice;
 mod conversation;
+mod door;
 mod envelope;
 mod gate;
 mod http;

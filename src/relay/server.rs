@@ -4,7 +4,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::serve::ListenerExt;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpListener;
@@ -14,8 +13,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::choice::Choice;
+use super::door;
 use super::gate::Gate;
-use super::http;
 use super::hub::{Echo, Hub, Public, RelayStatus};
 use super::proxy::AppAddress;
 use crate::secret::{Hidden, Scrub, Secret, SecretError};
@@ -107,22 +106,14 @@ impl Relay {
         let failed = |source| RelayError::Listen { address: listen, source };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let shutdown = CancellationToken::new();
-        let hub = Arc::new(Hub::new(options, gate, shutdown.clone())?);
-        let app = Router::new().fallback(http::handle).with_state(Arc::clone(&hub));
-        let serve = async move {
-            let listener = listener.tap_io(|stream| {
-                // Small frames must not wait for each other; a socket that cannot be told so only is slower.
-                drop(stream.set_nodelay(true));
-                // A phone that left the network says no goodbye; what the app's server streams to it must end some time.
-                drop(SockRef::from(&*stream).set_tcp_keepalive(&KEEPALIVE));
-            });
-            let serve = axum::serve(listener, app).with_graceful_shutdown(shutdown.cancelled_owned());
-            if let Err(error) = serve.await {
-                tracing::error!(%error, "the relay stopped listening");
-            }
-        };
-        let server = hub.tasks.spawn(serve).abort_handle();
+        let hub = Arc::new(Hub::new(options, gate, CancellationToken::new())?);
+        let listener = listener.tap_io(|stream| {
+            // Small frames must not wait for each other; a socket that cannot be told so only is slower.
+            drop(stream.set_nodelay(true));
+            // A phone that left the network says no goodbye; what the app's server streams to it must end some time.
+            drop(SockRef::from(&*stream).set_tcp_keepalive(&KEEPALIVE));
+        });
+        let server = hub.tasks.spawn(door::serve(listener, Arc::clone(&hub))).abort_handle();
         Ok(Self { hub, address, totp, scrub, server })
     }
 

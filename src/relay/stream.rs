@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::conversation::Hello;
+use super::door::Visitor;
 use super::gate::Credentials;
 use super::http::{answer, empty, rejected};
 use super::hub::{Admitted, Hub};
@@ -68,7 +69,13 @@ impl Streams {
 }
 
 /// Answers one request of an agent.
-pub(super) async fn handle(hub: &Arc<Hub>, id: TargetId, mut given: Credentials, body: Body) -> Response {
+pub(super) async fn handle(
+    hub: &Arc<Hub>,
+    visitor: &Visitor,
+    id: TargetId,
+    mut given: Credentials,
+    body: Body,
+) -> Response {
     let mut body = Reading { stream: body.into_data_stream(), held: Vec::new() };
     let Ok(Some(line)) = timeout(HELLO_LIMIT, body.first_line()).await else { return empty(StatusCode::BAD_REQUEST) };
     let mut words = line.split(' ');
@@ -78,6 +85,7 @@ pub(super) async fn handle(hub: &Arc<Hub>, id: TargetId, mut given: Credentials,
             if hub.check_target(&id, &given).is_err() {
                 return rejected();
             }
+            visitor.may_stay();
             match timeout(HELLO_LIMIT, body.rest(MAX_HELLO)).await.ok().flatten().as_deref().map(sort) {
                 Some(Some(AgentSays::Hello(hello))) => open(hub, id, hello).await,
                 _ => empty(StatusCode::BAD_REQUEST),
@@ -86,6 +94,7 @@ pub(super) async fn handle(hub: &Arc<Hub>, id: TargetId, mut given: Credentials,
         (Some("send"), Some(key), Some(number)) => {
             let upward = hub.streams.find(&Hidden::new(key));
             let (Some(upward), Ok(number)) = (upward, number.parse()) else { return empty(StatusCode::GONE) };
+            visitor.may_stay();
             match timeout(SEND_LIMIT, body.rest(MAX_MESSAGE)).await {
                 Ok(Some(text)) => receive(hub, upward, number, text).await,
                 _ => empty(StatusCode::BAD_REQUEST),

@@ -179,6 +179,63 @@ async fn an_end_tells_everybody_within_a_second() {
     drop((silent, refused, half));
 }
 
+/// Says the beginning of a request.
+async fn stranger(relay: &Relay) -> TcpStream {
+    let mut stream = TcpStream::connect(relay.address()).await.unwrap();
+    stream.write_all(b"GET /target.js HTTP/1.1\r\nHost: h\r\n").await.unwrap();
+    stream
+}
+
+/// Whether the other side has ended the connection, or does within this time.
+async fn ends(stream: &mut TcpStream, within: Duration) -> bool {
+    matches!(timeout(within, stream.read(&mut [0; 64])).await, Ok(Ok(0) | Err(_)))
+}
+
+#[tokio::test]
+async fn who_says_its_head_slowly_is_cut_and_who_came_in_is_not() {
+    let relay = relay().await;
+    let request = format!("GET /at/{}/target.js HTTP/1.1\r\nHost: h\r\n\r\n", code(&relay));
+    let mut guest = TcpStream::connect(relay.address()).await.unwrap();
+    guest.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 4096];
+    assert!(guest.read(&mut answer).await.unwrap() > 0);
+    let mut slow = stranger(&relay).await;
+    let mut refused = TcpStream::connect(relay.address()).await.unwrap();
+    refused.write_all(b"GET /at/000000x/target.js HTTP/1.1\r\nHost: h\r\n\r\n").await.unwrap();
+    assert!(refused.read(&mut answer).await.unwrap() > 0);
+    let began = Instant::now();
+    while !ends(&mut slow, Duration::from_millis(500)).await {
+        assert!(began.elapsed() < Duration::from_secs(15), "a head may take for ever");
+        drop(slow.write_all(b"x: y\r\n").await);
+    }
+    assert!(began.elapsed() > Duration::from_secs(8), "a slow network is not cut");
+    assert!(ends(&mut refused, Duration::from_secs(5)).await, "it was refused and may not stay");
+    guest.write_all(request.as_bytes()).await.unwrap();
+    assert!(guest.read(&mut answer).await.unwrap() > 0, "a guest is not bound by the time of strangers");
+    relay.shutdown().await;
+}
+
+#[tokio::test]
+async fn strangers_cannot_keep_a_page_out_by_their_number() {
+    let relay = relay().await;
+    let mut page = page(&relay, "a").await;
+    let mut strangers = Vec::new();
+    for _ in 0..300 {
+        strangers.push(stranger(&relay).await);
+    }
+    assert_eq!(get(&relay, &format!("/at/{}/target.js", code(&relay)), "").await.0, 200);
+    assert!(ends(&mut strangers[0], Duration::from_secs(5)).await, "the first makes room");
+    assert!(!ends(&mut strangers[299], Duration::from_millis(100)).await, "the last has its time");
+    let session = client(&relay).await.root();
+    let asked = session.call::<Value>("Runtime.evaluate", json!({ "expression": "1" }), WITHIN);
+    let answer = async {
+        let (id, _) = command(&mut page).await;
+        page.send(Message::text(format!(r#"{{"id":{id},"result":{{}}}}"#))).await.unwrap();
+    };
+    assert!(tokio::join!(asked, answer).0.is_ok(), "a page that is there is not bothered");
+    relay.shutdown().await;
+}
+
 /// One WebSocket frame as it may come: any opcode, any flags, any length it claims to have.
 fn frame() -> impl Strategy<Value = Vec<u8>> {
     let length = prop_oneof![
