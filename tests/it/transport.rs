@@ -1,5 +1,7 @@
 //! What a page can notice of the recorder, and what the recorder notices of a page, in Chrome and in WebKit.
 
+use std::time::Duration;
+
 use support::server::FixtureServer;
 use support::tool::Outcome;
 
@@ -11,7 +13,10 @@ const MIN_TESTS: u64 = 650;
 /// Runs `fixtures/transport`, whose pages are recorded by the script that is in the binary.
 fn run(target: &str) -> Outcome {
     let server = FixtureServer::start_with(devtools_test::assets::INTERCEPTORS);
-    let tool = tool(&support::repo()).args(["fixtures/transport/*.ait.test.ts", "--target", target]);
+    // A machine that does much else takes several times the half a minute of an idle one.
+    let tool = tool(&support::repo())
+        .args(["fixtures/transport/*.ait.test.ts", "--target", target, "--timeout", "180s"])
+        .patience(Duration::from_secs(240));
     let (report, url) = (tool.report_dir(), server.url());
     tool.args(["--report-dir".as_ref(), report.as_os_str()])
         .args(["--global".to_owned(), format!("__FIXTURE_URL__=\"{url}\"")])
