@@ -82,13 +82,7 @@ struct McpArgs {
     #[command(flatten)]
     root: RootArgs,
     #[command(flatten)]
-    place: PlaceArgs,
-    #[command(flatten)]
-    page: PageArgs,
-    #[command(flatten)]
-    capture: CaptureArgs,
-    #[command(flatten)]
-    limits: LimitArgs,
+    shared: SharedArgs,
     /// Folder for the artifact <sdkLine>.<platform>.json and for what tests captured
     #[arg(long, value_name = "DIR", help_heading = "Reports")]
     report_dir: Option<String>,
@@ -164,6 +158,17 @@ struct RunArgs {
     project_root: Option<String>,
 
     #[command(flatten)]
+    shared: SharedArgs,
+    #[command(flatten)]
+    show: ShowArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What is said of a run on the command line and of those of an agent alike.
+#[derive(Debug, Args)]
+struct SharedArgs {
+    #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
     page: PageArgs,
@@ -171,8 +176,6 @@ struct RunArgs {
     capture: CaptureArgs,
     #[command(flatten)]
     limits: LimitArgs,
-    #[command(flatten)]
-    output: OutputArgs,
 }
 
 #[derive(Debug, Args)]
@@ -236,6 +239,11 @@ struct PlaceArgs {
     /// How long to wait for a page [default: for ever; 2m in CI]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "How a device attaches")]
     attach_timeout: Option<String>,
+}
+
+/// How a person at this terminal sees the code; an agent's sees it on the dashboard.
+#[derive(Debug, Args)]
+struct ShowArgs {
     /// Show the attach link as text; whoever reads it can attach
     #[arg(long, help_heading = "How a device attaches")]
     show_url: bool,

@@ -7,9 +7,24 @@ use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio_util::sync::CancellationToken;
 
 use super::debug::Debug;
-use super::envelope::Meta;
-use super::hub::Hub;
+use super::envelope::{Fault, Meta};
+use super::hub::{Hub, Turn};
 use crate::secret::Scrub;
+
+/// What a call met when it was read.
+#[derive(Clone, Debug)]
+pub(super) struct Arrival {
+    debug: Option<Arc<Debug>>,
+    turn: Arc<Mutex<Option<Turn>>>,
+}
+
+impl Arrival {
+    /// A call is read. `alone`: nobody else may change the session or run tests while it is worked on.
+    pub(super) fn now(hub: &Hub, alone: bool) -> Self {
+        let turn = if alone { hub.turn().ok() } else { None };
+        Self { debug: hub.debug(), turn: Arc::new(Mutex::new(turn)) }
+    }
+}
 
 /// One call.
 #[derive(Clone)]
@@ -22,16 +37,23 @@ pub(super) struct Call {
     pub(super) cancelled: CancellationToken,
     /// How it tells how far it is.
     pub(super) progress: Progress,
+    turn: Arc<Mutex<Option<Turn>>>,
 }
 
 impl Call {
     /// A call as it comes in.
     pub(super) fn new(hub: Arc<Hub>, context: &RequestContext<RoleServer>) -> Self {
         let token = context.meta.get_progress_token();
-        let progress = Progress(token.map(|token| {
-            Arc::new(Meter { peer: context.peer.clone(), token, scrub: hub.scrub.clone(), last: Mutex::new(0.0) })
-        }));
-        Self { debug: hub.debug(), hub, cancelled: context.ct.clone(), progress }
+        let progress =
+            Progress(token.map(|token| Arc::new(Meter { peer: context.peer.clone(), token, last: Mutex::new(0.0) })));
+        let arrival = context.extensions.get::<Arrival>().cloned();
+        let Arrival { debug, turn } = arrival.unwrap_or_else(|| Arrival::now(&hub, false));
+        Self { hub, debug, cancelled: context.ct.clone(), progress, turn }
+    }
+
+    /// The right to change the session or to run tests, which a call that is alone has had since it was read.
+    pub(super) fn turn(&self) -> Result<Turn, Fault> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner).take().map_or_else(|| self.hub.turn(), Ok)
     }
 
     /// What its answer is about.
@@ -53,7 +75,6 @@ pub(super) struct Progress(Option<Arc<Meter>>);
 struct Meter {
     peer: Peer<RoleServer>,
     token: ProgressToken,
-    scrub: Scrub,
     last: Mutex<f64>,
 }
 
@@ -69,8 +90,7 @@ impl Progress {
             *last = done.max(*last + LEAST_STEP);
             *last
         };
-        let mut told = ProgressNotificationParam::new(meter.token.clone(), progress)
-            .with_message(meter.scrub.text(message).into_owned());
+        let mut told = ProgressNotificationParam::new(meter.token.clone(), progress).with_message(message);
         told.total = total;
         // A client that cannot be told any more has ended, and the call is being cancelled.
         drop(meter.peer.notify_progress(told).await);

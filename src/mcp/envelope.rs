@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::debug::Debug;
 use super::mode::Mode;
-use crate::secret::Scrub;
+use super::words;
 
 /// What every tool answers with, as `structuredContent`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -184,6 +184,13 @@ impl Fault {
         self
     }
 
+    fn in_words_of_a_call(mut self) -> Self {
+        for text in [&mut self.0.state, &mut self.0.cause] {
+            *text = words::of_a_call(text);
+        }
+        self
+    }
+
     fn text(&self) -> String {
         let mut text = self.0.state.clone();
         if !self.0.cause.is_empty() {
@@ -196,24 +203,23 @@ impl Fault {
     }
 }
 
-/// Puts an answer into its envelope. What must not be read is taken out of all of it.
-pub(super) fn seal<T: Serialize>(answered: Answered<T>, mut meta: Meta, scrub: &Scrub) -> CallToolResult {
+/// Puts an answer into its envelope.
+pub(super) fn seal<T: Serialize>(answered: Answered<T>, mut meta: Meta) -> CallToolResult {
     if let Ok(Answer { session: Some((mode, attached)), .. }) = &answered {
         (meta.mode, meta.attached) = (Some(*mode), *attached);
     }
     let (envelope, text, more) = match answered {
         Ok(Answer { data, text, more, .. }) => (Envelope { ok: true, data: Some(data), error: None, meta }, text, more),
         Err(fault) => {
+            let fault = fault.in_words_of_a_call();
             let text = fault.text();
             (Envelope { ok: false, data: None, error: Some(fault), meta }, text, Vec::new())
         }
     };
-    let mut content = vec![ContentBlock::text(scrub.text(&text).into_owned())];
+    let mut content = vec![ContentBlock::text(text)];
     content.extend(more);
     let mut result = if envelope.ok { CallToolResult::success(content) } else { CallToolResult::error(content) };
     // Numbers, texts and lists: nothing in it can fail to be written.
-    let mut value = serde_json::to_value(envelope).unwrap_or_default();
-    scrub.clean_value(&mut value);
-    result.structured_content = Some(value);
+    result.structured_content = Some(serde_json::to_value(envelope).unwrap_or_default());
     result
 }

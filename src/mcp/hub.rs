@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rmcp::service::{Peer, RoleServer};
 use serde_json::json;
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
 use tokio_util::task::TaskTracker;
 
 use super::debug::{Debug, Parts};
@@ -19,6 +19,7 @@ use super::resources;
 use super::show::{Show, ShowParts};
 use super::store::Store;
 use super::view::View;
+use super::words;
 use crate::dashboard::Dashboard;
 use crate::event::Events;
 use crate::report::Reporter;
@@ -54,6 +55,7 @@ pub(super) struct Hub {
     folder: tempfile::TempDir,
     slots: Mutex<Slots>,
     dashboard: tokio::sync::Mutex<Option<Dashboard>>,
+    turn: Arc<tokio::sync::Mutex<()>>,
     /// Every run.
     pub(super) tasks: TaskTracker,
 }
@@ -78,10 +80,18 @@ struct Running {
     stop: Stop,
 }
 
-/// The right to run, held by one run at a time; dropping it gives it back.
+/// The right to change the session or to run tests, which one call has at a time; dropping it gives it back.
+#[derive(Debug)]
+pub(super) struct Turn {
+    _held: OwnedMutexGuard<()>,
+}
+
+/// A run that has begun; dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Claim {
     hub: Arc<Hub>,
+    /// What it holds.
+    pub(super) turn: Turn,
     /// The run's record.
     pub(super) record: Record,
     /// Stops it.
@@ -98,6 +108,7 @@ impl Hub {
             folder,
             slots: Mutex::default(),
             dashboard: tokio::sync::Mutex::new(None),
+            turn: Arc::default(),
             tasks: TaskTracker::new(),
         }))
     }
@@ -121,16 +132,16 @@ impl Hub {
         self.options.qr_in_results
     }
 
-    /// Starts a session with these settings in place of the one that was there, unless a run uses that.
-    pub(super) async fn switch(&self, settings: Settings) -> Result<Arc<Debug>, Fault> {
-        if let Some(running) = self.slots().run.clone() {
-            return Err(busy(&running.record));
+    /// The right to change the session or to run tests, unless another call has it.
+    pub(super) fn turn(&self) -> Result<Turn, Fault> {
+        match Arc::clone(&self.turn).try_lock_owned() {
+            Ok(held) => Ok(Turn { _held: held }),
+            Err(_) => Err(busy(self.running())),
         }
-        self.begin(settings).await
     }
 
-    /// The same for a run itself. No page is asked for yet.
-    pub(super) async fn begin(&self, settings: Settings) -> Result<Arc<Debug>, Fault> {
+    /// Starts a session with these settings in place of the one that was there. No page is asked for yet.
+    pub(super) async fn begin(&self, _: &Turn, settings: Settings) -> Result<Arc<Debug>, Fault> {
         let mode = Mode::of(&settings);
         let folder = {
             let mut slots = self.slots();
@@ -157,7 +168,7 @@ impl Hub {
             feed: dashboard.as_ref().map(|(.., feed)| feed.clone()),
             view,
             shown,
-            warnings: pages.warnings,
+            warnings: pages.warnings.iter().map(|warning| words::of_a_call(warning)).collect(),
             dashboard: dashboard.as_ref().map(|(address, ..)| address.clone()),
         });
         let former = self.slots().debug.replace(Arc::clone(&debug));
@@ -194,18 +205,15 @@ impl Hub {
         slot.as_ref().map(|dashboard| Box::new(dashboard.feed()) as Box<dyn Reporter>)
     }
 
-    /// The right to run, unless a run is under way.
-    pub(super) fn claim(self: &Arc<Self>) -> Result<Claim, Fault> {
+    /// A run begins.
+    pub(super) fn claim(self: &Arc<Self>, turn: Turn) -> Claim {
         let mut slots = self.slots();
-        if let Some(running) = &slots.run {
-            return Err(busy(&running.record));
-        }
         slots.run_count += 1;
         let run = slots.run_count;
         let record = Record::new(run, self.folder.path().join(format!("run-{run}.jsonl")));
         let stop = Stop::default();
         slots.run = Some(Running { record: record.clone(), stop: stop.clone() });
-        Ok(Claim { hub: Arc::clone(self), record, stop })
+        Claim { hub: Arc::clone(self), turn, record, stop }
     }
 
     /// The run that is under way.
@@ -297,8 +305,12 @@ impl Drop for Claim {
     }
 }
 
-/// A run is under way, and how far it is.
-fn busy(record: &Record) -> Fault {
+/// A run is under way, and how far it is; or another call is at work that happens alone.
+fn busy(running: Option<Record>) -> Fault {
+    let Some(record) = running else {
+        return Fault::new(FaultCode::Busy, "Another call is starting a session or a run.")
+            .next("get_debug_status", "see how far it is; call again when it is there");
+    };
     let standing = record.standing().borrow().clone();
     let progress = json!({
         "run": record.run, "filesOver": standing.files, "files": standing.of, "testsOver": standing.tests,

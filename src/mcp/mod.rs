@@ -1,9 +1,9 @@
 //! `devtools-test mcp`: the same core as the command line for a coding agent, over stdin and stdout.
 //!
 //! ```text
-//! client ──stdio──> server ──> Tool (tools/*) ──Call──> Hub ──> Debug: pages of a session, what they said
-//!                                  │                    └─> Claim ──> run::execute in Lent pages ──> Record
-//!                                  └──> Answer | Fault ──> Envelope, scrubbed
+//! client ──stdio──> door ──> server ──> Tool (tools/*) ──Call──> Hub ──> Debug: pages of a session, what they said
+//!            <─scrubbed─┘                 │                    └─> Claim ──> run::execute in Lent pages ──> Record
+//!                                         └──> Answer | Fault ──> Envelope
 //! ```
 //!
 //! A session ([`debug`]) owns a `PageSource` and lives until another takes its place. A run borrows its pages
@@ -18,12 +18,16 @@
 //!    `page.ask(...)`, which look at the host in the same script, or `page.command(...)` for a method of the protocol.
 //!    Faults are `Fault::new(code, state).because(cause).next(tool, reason)`.
 //! 4. A list takes `#[serde(flatten)] paging: Paging` and answers with `paging.page(&store.list(kind), filter)`.
-//! 5. Put `Tool::new(About { .. }, name)` into the family's `tools()`.
+//! 5. Put `Tool::new(About { .. }, name)` into the family's `tools()`, and `.alone()` behind it where it changes the session
+//!    or runs tests.
+//! 6. Give it a row in `tests/it/mcp/secrets.rs` and in `tests/it/mcp/clients/sdk.test.mjs`; both fail until it has one.
 //!
-//! Nothing is taken out of results by hand: every text goes through a [`Scrub`](crate::secret::Scrub) on its way out.
+//! Nothing is taken out of results by hand: [`door`] does it for whatever goes out. Only what is cut or written to a file
+//! goes through a [`Scrub`](crate::secret::Scrub) before: half a secret is found by nobody.
 
 mod call;
 mod debug;
+mod door;
 mod envelope;
 mod guard;
 mod hub;
@@ -45,6 +49,7 @@ mod tool;
 mod tools;
 mod view;
 mod whole;
+mod words;
 
 pub use hub::McpOptions;
 pub use serve::serve;

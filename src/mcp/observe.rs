@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::debug::Debug;
 use super::store::Kind;
 use crate::cdp::page::Page;
+use crate::cdp::page_domain::DialogOpening;
 use crate::cdp::{CdpEvent, CloseReason, runtime};
 use crate::secret::SafeUrl;
 
@@ -58,7 +59,10 @@ fn hear(debug: &Debug, event: &CdpEvent, requests: &mut HashMap<String, u64>) {
             store.add(Kind::Exceptions, exception(&thrown.exception_details));
         }
         "Page.javascriptDialogOpening" => {
-            let opening = event.parse().ok();
+            let opening = event.parse::<DialogOpening>().ok().map(|mut opening| {
+                store.scrub.clean(&mut opening.message);
+                opening
+            });
             debug.change(|view| view.dialog = opening);
         }
         "Page.javascriptDialogClosed" => debug.change(|view| view.dialog = None),

@@ -1,6 +1,7 @@
 //! The page of a session, as one call uses it: evaluated in only where that is allowed, waited for only so long, and with
 //! every way it can fail put into words.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use super::observe::exception;
 use crate::cdp::page::{Abilities, Page};
 use crate::cdp::runtime::{EvaluateError, EvaluateOptions, call_function_on, evaluate, evaluate_object};
 use crate::cdp::{CdpError, RemoteObject, Session};
+use crate::secret::Scrub;
 
 /// One question about the page itself takes no longer, on a slow phone behind a tunnel included.
 pub(super) const LOOK_WITHIN: Duration = Duration::from_secs(10);
@@ -124,11 +126,20 @@ impl LivePage {
         let code = format!("{}{expression}", self.debug.guard.preamble());
         let options = EvaluateOptions { await_promise: true, return_by_value: true, user_gesture: true };
         let asked = evaluate(&self.page.session, &code, options, within);
+        let mut value = self.bounded(asked, within).await?;
+        self.clean(&mut value);
         // What comes back is the page's word: it may have bent our script's built-ins.
-        serde_json::from_value(self.bounded(asked, within).await?).map_err(|error| {
+        serde_json::from_value(value).map_err(|error| {
             Fault::new(FaultCode::PageThrew, "The page answered with something else than what was asked for.")
                 .because(error.to_string())
         })
+    }
+
+    /// Takes out of what a page says what must not be read, before any of it is cut; a code is one as a number, too.
+    pub(super) fn clean(&self, value: &mut Value) {
+        let scrub = &self.call.hub.scrub;
+        scrub.clean_value(value);
+        clean_numbers(value, scrub);
     }
 
     /// A CDP call that takes something from the page. Looks at its host before.
@@ -216,6 +227,19 @@ impl LivePage {
         Fault::new(FaultCode::PageFrozen, format!("The page did not answer within {} ms.", within.as_millis()))
             .because(cause)
             .next("get_debug_status", "see how the page is; on a phone, have the person bring the app to the front")
+    }
+}
+
+fn clean_numbers(value: &mut Value, scrub: &Scrub) {
+    match value {
+        Value::Number(number) => {
+            if let Cow::Owned(clean) = scrub.text(&number.to_string()) {
+                *value = clean.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| clean_numbers(item, scrub)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| clean_numbers(field, scrub)),
+        _ => {}
     }
 }
 

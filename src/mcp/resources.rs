@@ -72,7 +72,7 @@ pub(super) fn read(hub: &Hub, uri: &str) -> Result<ReadResourceResult, ErrorData
         Some(debug) => paged(paging.page(&debug.store.list(kind), |_| true)),
         None => Err(unknown("no session was started; call start_debug or run_tests")),
     };
-    let mut value = match url.scheme() {
+    let value = match url.scheme() {
         "console" => of_the_page(Kind::Console)?,
         "transport" => of_the_page(Kind::Transport)?,
         "report" => {
@@ -82,7 +82,6 @@ pub(super) fn read(hub: &Hub, uri: &str) -> Result<ReadResourceResult, ErrorData
         }
         _ => return Err(unknown("there is report, transport and console")),
     };
-    hub.scrub.clean_value(&mut value);
     let contents = ResourceContents::text(value.to_string(), uri).with_mime_type(JSON);
     Ok(ReadResourceResult::new(vec![contents]))
 }

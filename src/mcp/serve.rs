@@ -4,6 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use rmcp::service::ServiceExt;
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use tokio::time::interval;
 
@@ -23,7 +24,9 @@ pub async fn serve(options: McpOptions, asked_to_end: impl Future<Output = ()>) 
     let hub = Hub::new(options)?;
     let server = Server::new(hub.clone());
     let served = async {
-        match server.serve(stdio_pipes()).await {
+        let (stdin, stdout) = stdio_pipes();
+        let door = server.door(AsyncRwTransport::new_server(stdin, stdout));
+        match server.serve(door).await {
             Ok(service) => match service.waiting().await {
                 Ok(reason) => tracing::info!(?reason, "the client is gone"),
                 Err(error) => tracing::error!(%error, "the server broke off"),

@@ -13,6 +13,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 
 use super::call::Call;
+use super::door::Door;
 use super::hub::Hub;
 use super::tool::Tool;
 use super::{prompts, resources, tools};
@@ -34,6 +35,11 @@ impl Server {
     /// One that shares this hub with every call.
     pub(super) fn new(hub: Arc<Hub>) -> Self {
         Self { hub, tools: tools::all().into() }
+    }
+
+    /// The way into it.
+    pub(super) fn door<T>(&self, transport: T) -> Door<T> {
+        Door::new(transport, Arc::clone(&self.hub), Arc::clone(&self.tools))
     }
 }
 

@@ -45,7 +45,8 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) struct Store {
     folder: PathBuf,
-    scrub: Scrub,
+    /// What must not be read.
+    pub(super) scrub: Scrub,
     kinds: [Mutex<Ring>; 4],
 }
 

@@ -48,6 +48,8 @@ pub(super) struct Tool {
     pub(super) definition: rmcp::model::Tool,
     /// Its name.
     pub(super) name: &'static str,
+    /// Only one call of such tools is worked on at a time.
+    pub(super) alone: bool,
     act: Arc<Act>,
 }
 
@@ -68,15 +70,21 @@ impl Tool {
         let act = move |call: Call, arguments: JsonObject| -> BoxFuture<'static, CallToolResult> {
             let (act, input) = (act.clone(), Arc::clone(&input));
             Box::pin(async move {
-                let (meta, scrub) = (call.meta(about.name), call.scrub());
+                let meta = call.meta(about.name);
                 let answered = match read(&input, arguments) {
                     Ok(arguments) => act(call, arguments).await,
                     Err(fault) => Err(fault),
                 };
-                seal(answered, meta, &scrub)
+                seal(answered, meta)
             })
         };
-        Self { definition, name: about.name, act: Arc::new(act) }
+        Self { definition, name: about.name, alone: false, act: Arc::new(act) }
+    }
+
+    /// It changes the session or runs tests, which happens one at a time, in the order in which the calls come.
+    pub(super) fn alone(mut self) -> Self {
+        self.alone = true;
+        self
     }
 
     /// Does it.

@@ -1,6 +1,6 @@
 //! Tunnels: a cloudflared that works, and all the ways in which one does not. Nothing leaves this machine.
 
-mod dns;
+pub(crate) mod dns;
 mod tool;
 
 use std::future::Future;

@@ -1,6 +1,6 @@
 //! From what was typed to what the settings take.
 
-use super::{CaptureArgs, DoctorArgs, LimitArgs, LogArgs, McpArgs, PageArgs, PlaceArgs, RunArgs};
+use super::{DoctorArgs, LogArgs, McpArgs, RunArgs, SharedArgs};
 use crate::settings::Given;
 
 impl From<DoctorArgs> for Given {
@@ -20,8 +20,7 @@ impl From<DoctorArgs> for Given {
 
 impl From<RunArgs> for Given {
     fn from(args: RunArgs) -> Self {
-        let RunArgs { place, page, capture, limits, output, .. } = args;
-        let parts = shared(place, page, capture, limits, output.log);
+        let RunArgs { shared: parts, show, output, .. } = args;
         Given {
             files: args.files,
             manual: switch(args.manual),
@@ -33,7 +32,10 @@ impl From<RunArgs> for Given {
             reporter: output.reporter,
             report_dir: output.report_dir,
             color: output.color,
-            ..parts
+            show_url: show.show_url,
+            qr_stdout: show.qr_stdout,
+            qr_file: show.qr_file,
+            ..shared(parts, output.log)
         }
     }
 }
@@ -44,7 +46,7 @@ impl From<McpArgs> for Given {
             project_root: args.root.project_root,
             allow_host: args.allow_host,
             report_dir: args.report_dir,
-            ..shared(args.place, args.page, args.capture, args.limits, args.log)
+            ..shared(args.shared, args.log)
         }
     }
 }
@@ -54,7 +56,7 @@ fn switch(on: bool) -> Option<bool> {
     on.then_some(true)
 }
 
-fn shared(place: PlaceArgs, page: PageArgs, capture: CaptureArgs, limits: LimitArgs, log: LogArgs) -> Given {
+fn shared(SharedArgs { place, page, capture, limits }: SharedArgs, log: LogArgs) -> Given {
     Given {
         target: place.target,
         browser: place.browser,
@@ -75,9 +77,6 @@ fn shared(place: PlaceArgs, page: PageArgs, capture: CaptureArgs, limits: LimitA
         keep_alive: place.keep_alive,
         take_over: switch(place.take_over),
         attach_timeout: place.attach_timeout,
-        show_url: place.show_url,
-        qr_stdout: place.qr_stdout,
-        qr_file: place.qr_file,
         cell_sdk_line: page.cell_sdk_line,
         cell_platform: page.cell_platform,
         global: page.global,

@@ -88,5 +88,10 @@ fn subcommands_take_their_own_options() {
     }
     assert!(parsed("secret").is_err() && parsed("secret init --target chrome").is_err());
     assert!(text("secret --help").contains("init"));
+    // Nobody sits at the terminal of an agent's server: what would be shown there is not offered.
+    assert!(parsed("mcp --target chrome --headless --report-dir r").is_ok());
+    for shown in ["--show-url", "--qr-stdout", "--qr-file=a.png", "--reporter=json"] {
+        assert!(parsed("a.ts").is_ok() && text(&format!("mcp {shown}")).contains("unexpected argument"), "{shown}");
+    }
     assert_eq!(given("./secret").files, ["./secret"]);
 }

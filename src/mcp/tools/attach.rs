@@ -104,7 +104,7 @@ async fn session_for(call: &Call, args: &StartAttach) -> Result<Arc<Debug>, Faul
         true => settings,
         false => args.wanted.settings(&call.hub, Some(Mode::RelayHosted), |_| {})?,
     };
-    call.hub.switch(settings).await
+    call.hub.begin(&call.turn()?, settings).await
 }
 
 /// What is waited for, and what a person has to do. Changes only when there is something new to say.

@@ -101,7 +101,8 @@ async fn evaluate(call: Call, args: Evaluate) -> Answered<Evaluated> {
         None => expression(&page, &args.expression, within).await?,
     };
     let object = if object.kind == "function" { called(&page, object, within).await? } else { object };
-    let described = described(&page, object).await?;
+    let mut described = described(&page, object).await?;
+    page.clean(&mut described.value);
     let exact = described.exact;
     let whole = Whole::of(&call, "evaluate", described.value, args.max_chars)?;
     let text = format!("{}: {}", described.kind, short(&whole.value));

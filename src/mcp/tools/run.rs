@@ -21,6 +21,7 @@ use crate::mcp::hub::Claim;
 use crate::mcp::record::Standing;
 use crate::mcp::summary::Summary;
 use crate::mcp::tool::{About, Effect, Tool};
+use crate::mcp::words;
 use crate::report::{Json, Terminal, report, reporters};
 use crate::run::{Plan, Signal, execute};
 use crate::settings::{Given, Settings};
@@ -47,7 +48,8 @@ pub(super) fn tools() -> Vec<Tool> {
             effect: Effect::Destroys,
         },
         run_tests,
-    )]
+    )
+    .alone()]
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -63,6 +65,9 @@ struct RunTests {
     /// Globals to define in the page, by name.
     #[serde(default)]
     globals: Option<BTreeMap<String, Value>>,
+    /// Also run *.manual.ait.test.* files, which need a person.
+    #[serde(default)]
+    manual: bool,
     /// Milliseconds one file may take (default 60000).
     #[serde(default)]
     timeout_ms: Option<u64>,
@@ -92,6 +97,7 @@ impl RunTests {
             }
         };
         given.files.clone_from(&self.files);
+        given.manual = self.manual.then_some(true).or(given.manual);
         over(&self.pattern, &mut given.test_name_pattern);
         over(&self.timeout_ms.map(|ms| ms.to_string()), &mut given.timeout);
         if let Some(cell) = &self.cell {
@@ -108,10 +114,14 @@ async fn run_tests(call: Call, args: RunTests) -> Answered<Summary> {
     if args.files.is_empty() {
         return Err(Fault::bad_input("files is empty: name at least one file, folder or pattern."));
     }
-    let claim = call.hub.claim()?;
+    if let Some(name) = args.globals.iter().flatten().map(|(name, _)| name).find(|name| name.contains('=')) {
+        return Err(Fault::bad_input(format!("globals has {name:?}, which is no name; use letters, digits, _ and $.")));
+    }
+    let claim = call.hub.claim(call.turn()?);
     // A session that fits stays as it is; what else is asked for holds for this run.
     let there = call.debug.as_ref().filter(|debug| args.wanted.fits(debug));
-    let settings = args.wanted.settings(&call.hub, there.map(|debug| debug.mode), |given| args.ask(given))?;
+    let wanted = there.map_or(args.wanted.clone(), |debug| args.wanted.in_session(debug));
+    let settings = wanted.settings(&call.hub, None, |given| args.ask(given))?;
     let mut plan = Plan::of(&settings).map_err(Fault::bad_input)?;
     if plan.files.is_empty() {
         let state =
@@ -123,9 +133,10 @@ async fn run_tests(call: Call, args: RunTests) -> Answered<Summary> {
     }
     let (debug, began_it) = match there {
         Some(debug) => (Arc::clone(debug), false),
-        None => (call.hub.begin(settings.clone()).await?, true),
+        None => (call.hub.begin(&claim.turn, settings.clone()).await?, true),
     };
-    plan.warnings.splice(0..0, debug.warnings.iter().cloned());
+    plan.warnings =
+        debug.warnings.iter().cloned().chain(plan.warnings.iter().map(|text| words::of_a_call(text))).collect();
     let within = args.wait_seconds.map_or(WAIT_FOR_PAGE, Duration::from_secs).min(MAX_WAIT);
     if let Err(fault) = attached(&call, &debug, within).await {
         if began_it && fault.code() == FaultCode::Cancelled {

@@ -31,7 +31,8 @@ pub(super) fn tools() -> Vec<Tool> {
                 effect: Effect::Changes,
             },
             start_debug,
-        ),
+        )
+        .alone(),
         Tool::new(
             About {
                 name: "get_debug_status",
@@ -131,10 +132,11 @@ pub(super) fn word(value: impl Serialize) -> String {
 }
 
 async fn start_debug(call: Call, args: StartDebug) -> Answered<Standing> {
+    let turn = call.turn()?;
     let settings = args.wanted.settings(&call.hub, None, |given| {
         given.page_url = args.page_url.or(given.page_url.take());
     })?;
-    let debug = call.hub.switch(settings).await?;
+    let debug = call.hub.begin(&turn, settings).await?;
     if !debug.mode.needs_person() {
         debug.attach();
         let settled = tokio::select! {

@@ -26,6 +26,15 @@ pub(super) struct Wanted {
     pub(super) project_root: Option<String>,
 }
 
+/// The scheme link, and the app's own address, that a session opens.
+fn links_of(debug: &Debug) -> (Option<&str>, Option<&str>) {
+    match &debug.settings.attach.link {
+        LinkWish::Scheme(url) => (Some(url.expose_secret()), None),
+        LinkWish::Hosted { app } => (None, app.as_ref().map(|url| url.value.as_str())),
+        LinkWish::Launcher { app, .. } => (None, Some(app.value.as_str())),
+    }
+}
+
 impl Wanted {
     /// The mode, if it is said or follows from what is said.
     pub(super) fn mode(&self) -> Option<Mode> {
@@ -35,14 +44,23 @@ impl Wanted {
 
     /// Whether a session leads to the page that is asked for.
     pub(super) fn fits(&self, debug: &Debug) -> bool {
-        let (scheme, app) = match &debug.settings.attach.link {
-            LinkWish::Scheme(url) => (Some(url.expose_secret()), None),
-            LinkWish::Hosted { app } => (None, app.as_ref().map(|url| url.value.as_str())),
-            LinkWish::Launcher { app, .. } => (None, Some(app.value.as_str())),
-        };
+        let (scheme, app) = links_of(debug);
         (self.scheme_url.is_none() || self.scheme_url.as_deref() == scheme)
             && (self.app_url.is_none() || self.app_url.as_deref() == app)
             && self.mode().is_none_or(|mode| mode == debug.mode)
+    }
+
+    /// The same, said with all that the session it fits was asked for.
+    pub(super) fn in_session(&self, debug: &Debug) -> Self {
+        let (scheme, app) = links_of(debug);
+        // A browser of this machine opens no link.
+        let links = debug.mode.needs_person();
+        Self {
+            mode: Some(debug.mode),
+            scheme_url: scheme.filter(|_| links).map(str::to_owned),
+            app_url: app.filter(|_| links).map(str::to_owned),
+            project_root: self.project_root.clone(),
+        }
     }
 
     /// The settings this comes to. `otherwise` is the mode where none is said; `more` is what else is asked for.

@@ -119,18 +119,24 @@ fn what_is_asked_for_reaches_the_page() {
 fn a_wrong_call_says_what_is_wrong_and_starts_nothing() {
     let project = project(&[("a.ait.test.ts", HOLDS)]);
     let mut agent = local(&project);
-    let cases: [(Value, &str, &str); 6] = [
+    let cases: [(Value, &str, &str); 11] = [
         (json!({}), "bad_input", "files"),
         (json!({ "files": [] }), "bad_input", "files"),
         (json!({ "files": ["none.ait.test.ts"] }), "not_found", "none.ait.test.ts"),
         (json!({ "files": ["*"], "pattern": "(" }), "bad_input", "("),
-        (json!({ "files": ["*"], "globals": { "location": 1 } }), "bad_input", "location"),
+        (json!({ "files": ["*"], "globals": { "location": 1 } }), "bad_input", "globals is \\\"location=1\\\""),
+        (json!({ "files": ["*"], "globals": { "a=b": 1 } }), "bad_input", "globals has"),
+        (json!({ "files": ["*"], "cell": { "platform": "a/b" } }), "bad_input", "cell.platform"),
+        (json!({ "files": ["*"], "project_root": "no/such/folder" }), "bad_input", "project_root"),
+        (json!({ "files": ["*"], "timeout_ms": 0 }), "bad_input", "timeout_ms"),
         (json!({ "files": ["*"], "mode": "relay-scheme" }), "bad_input", "scheme_url"),
+        (json!({ "files": ["*"], "mode": "relay-launcher" }), "bad_input", "app_url"),
     ];
     for (arguments, code, says) in cases {
         let answer = agent.call("run_tests", arguments.clone());
         assert_eq!(answer["error"]["code"], code, "{arguments}: {answer:#}");
-        assert!(answer["error"].to_string().contains(says), "{arguments}: {answer:#}");
+        let error = answer["error"].to_string();
+        assert!(error.contains(says) && !error.contains("--"), "{arguments}: {answer:#}");
     }
     assert_eq!(agent.running().processes().len(), 1, "nothing was started");
     let none = agent.call("get_test_failure", json!({}));
@@ -235,8 +241,6 @@ fn a_call_is_about_the_session_that_was_there_when_it_came() {
     agent.call("evaluate", json!({ "expression": "globalThis.first = true" }));
     let slow = "new Promise((done) => setTimeout(() => done(globalThis.first), 2000))";
     let slow = agent.begin("evaluate", json!({ "expression": slow }));
-    // Calls are begun side by side; by the answer to this one the first has begun.
-    agent.call("get_debug_status", json!({}));
     let switched = agent.begin("start_debug", json!({ "mode": "relay-hosted" }));
     let switched = agent.envelope(switched);
     assert_eq!(switched["meta"]["mode"], "relay-hosted", "{switched:#}");
@@ -244,5 +248,27 @@ fn a_call_is_about_the_session_that_was_there_when_it_came() {
     assert_eq!(answer["meta"]["mode"], "local-browser", "{answer:#}");
     // Its page went with its session; what it never does is answer from another.
     assert!(answer["data"]["value"] == true || answer["error"]["code"] == "page_lost", "{answer:#}");
+    agent.close().expect_code(0);
+}
+
+/// O-40
+#[test]
+fn of_calls_that_come_at_once_the_first_one_goes_first() {
+    let project = project(&[("a.ait.test.ts", HOLDS)]);
+    let mut agent = local(&project);
+    let run = json!({ "files": ["a.ait.test.ts"] });
+    let start = json!({ "mode": "local-browser" });
+    for _ in 0..3 {
+        for (first, second) in
+            [(("start_debug", &start), ("run_tests", &run)), (("run_tests", &run), ("start_debug", &start))]
+        {
+            let (one, two) = (agent.begin(first.0, first.1.clone()), agent.begin(second.0, second.1.clone()));
+            let refused = agent.envelope(two);
+            assert_eq!(refused["error"]["code"], "busy", "{second:?}: {refused:#}");
+            assert_eq!(refused["error"]["next"]["tool"], "get_debug_status", "{refused:#}");
+            let done = agent.envelope(one);
+            assert_eq!(done["ok"], true, "{first:?}: {done:#}");
+        }
+    }
     agent.close().expect_code(0);
 }

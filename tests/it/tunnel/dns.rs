@@ -9,14 +9,14 @@ use hickory_proto::rr::rdata::A;
 use hickory_proto::rr::{RData, Record};
 
 /// Runs until the test is over, which is a process of its own.
-pub(super) struct Dns {
+pub(crate) struct Dns {
     address: SocketAddr,
     asked: Arc<AtomicUsize>,
 }
 
 impl Dns {
     /// Knows no name the first so many times it is asked.
-    pub(super) fn start(unknown: usize) -> Self {
+    pub(crate) fn start(unknown: usize) -> Self {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = socket.local_addr().unwrap();
         let asked = Arc::<AtomicUsize>::default();
@@ -39,12 +39,12 @@ impl Dns {
         Self { address, asked }
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// How often it was asked.
-    pub(super) fn asked(&self) -> usize {
+    pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }
 }
