@@ -49,6 +49,13 @@ export class CaptureLab {
     return new RecordedPage(await this.chrome.page(this.site.origin + path, this.scriptWith(options)));
   }
 
+  /** The recorder with a host that takes everything whole, as `src/run/records.rs` does. */
+  async delivered(path = '/') {
+    const page = await this.recorded(path, { forward: true });
+    await page.deliver();
+    return page;
+  }
+
   async bare(path = '/') {
     return new RecordedPage(await this.chrome.page(this.site.origin + path));
   }
@@ -83,11 +90,27 @@ class RecordedPage {
     return this.ask(`await until(() => { const list = rec.engine.getConnections(); return ${condition}; });`);
   }
 
+  async deliver() {
+    await this.page.call('Runtime.addBinding', { name: TRANSPORT_BINDING });
+    this.page.listen(({ method, params }) => {
+      if (method !== 'Runtime.bindingCalled' || params.name !== TRANSPORT_BINDING) return;
+      const { seq } = JSON.parse(params.payload);
+      this.page.call('Runtime.evaluate', { expression: `bench.took(${seq})` }).catch(() => {});
+    });
+    await this.ask(`globalThis.bench = rec.toHost({ doc: 'bench', send: ${TRANSPORT_BINDING}, currentTest() {} });`);
+  }
+
+  /** Waits until the host has everything. */
+  async drained() {
+    while ((await this.page.evaluate('bench.drain()')) > 0) await this.run('await sleep(5)');
+  }
+
   close() {
     return this.page.close();
   }
 }
 
+const TRANSPORT_BINDING = '__ait_transport';
 const HELPERS = `
   const event = (target, type) => new Promise((resolve) => target.addEventListener(type, resolve, { once: true }));
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

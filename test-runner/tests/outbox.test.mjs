@@ -120,9 +120,10 @@ test('a removed connection and a late payload are records of their own', () => {
   const engine = createDevtoolsEngine({ forward: true });
   const [gone, id] = [open(engine), open(engine)];
   engine.removeConnection(gone);
-  const message = engine.recordMessage({ connectionId: id, direction: 'in', payload: new ArrayBuffer(0), size: 3 });
-  assert.equal(message.truncated, true);
-  engine.completePayload(message, new Uint8Array([1, 2, 3]).buffer);
+  const row = engine.record({ connectionId: id, direction: 'in', payload: new ArrayBuffer(0), size: 3 });
+  assert.equal(engine.getMessages()[0].truncated, true);
+  engine.completePayload(row, new Uint8Array([1, 2, 3]).buffer);
+  const [message] = engine.getMessages();
   assert.deepEqual([message.truncated, message.payload.byteLength], [undefined, 3]);
   const { all, sink } = collector();
   engine.connect(sink);

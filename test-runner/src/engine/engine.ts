@@ -14,10 +14,11 @@ import type {
 import * as defaults from './events.ts';
 import { jsonLines, logLines } from './export.ts';
 import { type BatchSink, Outbox } from './outbox.ts';
-import { previewOf, shorten, sizeOfBuffer } from './payload.ts';
+import { shorten } from './payload.ts';
 import { createRedactor, type Redaction, type Redactor } from './redact.ts';
 import { copyOf, noCounts, Registry } from './registry.ts';
 import { retain } from './retain.ts';
+import { messageOf, type Row } from './row.ts';
 import { MessageStore } from './store.ts';
 import { Subscribers } from './subscribers.ts';
 
@@ -39,6 +40,9 @@ export interface EngineOptions {
 
 export type DevtoolsEngine = Engine;
 
+/** The wall clock may be set, and the other one may stand still while a phone sleeps: how long that may go unnoticed. */
+const CLOCK_MS = 1_000;
+
 export function createDevtoolsEngine(options: EngineOptions = {}): DevtoolsEngine {
   return new Engine(options);
 }
@@ -59,6 +63,9 @@ class Engine {
   private notRecorded = new SafeMap<string, number>();
   private connections = 0;
   private messages = 0;
+  /** What the wall clock is ahead of the document's, and when that is found out again. */
+  private origin = 0;
+  private nextAsked = 0;
 
   constructor(options: EngineOptions) {
     this.currentTest = options.currentTest;
@@ -68,7 +75,7 @@ class Engine {
     this.redactor = createRedactor(options.redact);
     const byteBudget = options.byteBudget ?? defaults.DEFAULT_BYTE_BUDGET;
     this.store = new MessageStore(this.capacity, byteBudget, (id) => this.registry.get(id));
-    this.outbox = new Outbox(options.forward === true, () => this.note('channel error'));
+    this.outbox = new Outbox(this.session, options.forward === true, () => this.note('channel error'));
   }
 
   recordConnection = (given: ConnectionInput): TransportConnection => {
@@ -95,40 +102,42 @@ class Engine {
     return copyOf(connection);
   };
 
-  recordMessage = (given: MessageInput): TransportMessage => {
+  recordMessage = (input: MessageInput): TransportMessage => messageOf(this.session, this.record(input));
+
+  /** The same for whoever does not look at the message. */
+  record = (given: MessageInput): Row => {
     const input = ownOnly(given);
     const entry = this.registry.get(input.connectionId);
-    const kept = retain(input, this.prefix, this.payloadLimit(), this.redactor);
-    const n = ++this.messages;
-    const message: TransportMessage = ownOnly({
-      id: `${this.session}-m${n}`,
+    const timestamp = ticks();
+    const row: Row = {
+      n: ++this.messages,
       connectionId: input.connectionId,
-      n,
-      timestamp: input.timestamp ?? ticks(),
-      wallTime: now(),
+      timestamp: input.timestamp ?? timestamp,
+      wallTime: this.wallTime(timestamp),
       direction: input.direction,
       protocol: input.protocol ?? entry?.connection.protocol ?? 'websocket',
-      size: kept.size,
-      payload: kept.payload,
-      payloadPreview: previewOf(kept.payload, kept.size),
-      metadata: input.metadata ?? {},
-    });
-    if (input.type !== undefined) message.type = input.type;
-    if (kept.truncated) message.truncated = true;
-    const test = this.currentTest?.();
-    if (test !== undefined) message.test = test;
-    this.store.add(message, entry);
-    this.outbox.message(message, kept.whole, kept.complete);
+      type: input.type,
+      size: 0,
+      payload: '',
+      truncated: false,
+      whole: undefined,
+      complete: false,
+      test: this.currentTest?.(),
+      metadata: input.metadata,
+    };
+    retain(row, input, this.prefix, this.payloadLimit(), this.redactor);
+    this.store.add(row, entry);
+    this.outbox.message(row);
     this.subscribers.changed();
-    return message;
+    return row;
   };
 
   getConnections = (): TransportConnection[] => this.registry.list();
-  getMessages = (filter: MessageFilter = {}): TransportMessage[] => this.store.find(filter);
+  getMessages = (filter: MessageFilter = {}): TransportMessage[] => this.find(filter);
   /** `text` is sought in text payloads and in the previews of others; case makes no difference. */
-  search = (query: SearchQuery): TransportMessage[] => this.store.find(query);
-  exportJsonl = (filter: MessageFilter = {}): string => jsonLines(this.store.find(filter));
-  exportLog = (filter: MessageFilter = {}): string => logLines(this.store.find(filter));
+  search = (query: SearchQuery): TransportMessage[] => this.find(query);
+  exportJsonl = (filter: MessageFilter = {}): string => jsonLines(this.find(filter));
+  exportLog = (filter: MessageFilter = {}): string => logLines(this.find(filter));
 
   /** The number of the last message: `n` of the next one is higher. */
   recorded = (): number => this.messages;
@@ -171,10 +180,10 @@ class Engine {
   };
 
   /** The payload of a message that came later than the message: the bytes of a Blob. */
-  completePayload = (message: TransportMessage, bytes: ArrayBuffer): void => {
+  completePayload = (row: Row, bytes: ArrayBuffer): void => {
     const whole = shorten(bytes, this.payloadLimit());
-    this.store.complete(message, shorten(whole, this.prefix));
-    this.outbox.payload(message, whole, sizeOfBuffer(whole) === message.size);
+    this.store.complete(row, shorten(whole, this.prefix));
+    this.outbox.payload(row, whole);
     this.subscribers.changed();
   };
 
@@ -205,6 +214,22 @@ class Engine {
   recordCoverage = (coverage: object): void => {
     this.outbox.coverage({ session: this.session, ...coverage, notRecorded: this.notSeen() });
   };
+
+  private find(query: SearchQuery): TransportMessage[] {
+    const rows = this.store.find(query);
+    const messages: TransportMessage[] = [];
+    for (let i = 0; i < rows.length; i++) messages[i] = messageOf(this.session, rows[i] as Row);
+    return messages;
+  }
+
+  /** The wall clock is asked now and then only; between, the other clock tells how much later it is. */
+  private wallTime(timestamp: number): number {
+    if (timestamp >= this.nextAsked) {
+      this.nextAsked = timestamp + CLOCK_MS;
+      this.origin = now() - timestamp;
+    }
+    return this.origin + timestamp;
+  }
 
   private notSeen(): Record<string, number> {
     const counts: Record<string, number> = {};

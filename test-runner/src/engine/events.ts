@@ -93,6 +93,8 @@ export interface MessageFilter {
 }
 
 export interface SearchQuery extends MessageFilter {
+  /** Only messages with a higher `n`. */
+  after?: number;
   /** Sought in text payloads and in the previews of binary ones; case makes no difference. */
   text?: string;
 }

@@ -1,23 +1,16 @@
 // Messages as text: a JSON object or a readable line each.
 import { apply, toJson } from '../shared/natives.ts';
-import type { MessagePayload, TransportMessage } from './events.ts';
+import type { TransportMessage } from './events.ts';
 import { codeAt, sizeOfBuffer, sliceText, toBase64 } from './payload.ts';
 
 const { toFixed, toString: numberToString } = Number.prototype;
 
-/** A message as it is written: bytes as base64. `whole` is more of its payload; `complete` if that is all of it. */
-export function exportedMessage(
-  message: TransportMessage,
-  whole?: MessagePayload,
-  complete = false,
-): Record<string, unknown> {
-  const payload = whole ?? message.payload;
-  const line: Record<string, unknown> = { ...message, payload };
-  if (typeof payload !== 'string') {
-    line['payload'] = { type: 'array-buffer', byteLength: sizeOfBuffer(payload), base64: toBase64(payload) };
-  }
-  if (complete) delete line['truncated'];
-  return line;
+/** A message as it is written: bytes as base64. */
+export function exportedMessage(message: TransportMessage): object {
+  const { payload } = message;
+  if (typeof payload === 'string') return message;
+  const written = { type: 'array-buffer', byteLength: sizeOfBuffer(payload), base64: toBase64(payload) };
+  return { ...message, payload: written };
 }
 
 /** One JSON object a line. A message that cannot be written says so in its place. */

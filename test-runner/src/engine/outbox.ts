@@ -5,6 +5,7 @@ import type { MessagePayload, TransportConnection, TransportMessage } from './ev
 import { exportedMessage } from './export.ts';
 import { sizeOfBuffer } from './payload.ts';
 import { RingBuffer } from './ring-buffer.ts';
+import { messageOf, type Row } from './row.ts';
 
 /** A batch waits this long for more to come: one hop for many messages, and a person still calls it live. */
 const BATCH_MS = 100;
@@ -26,18 +27,15 @@ export interface TransportBatch {
 /** Takes a batch; the next one comes when the promise is settled, or at once if there is none. */
 export type BatchSink = (batch: TransportBatch) => unknown;
 
-interface Item {
-  message: TransportMessage;
-  /** More of the payload than the message keeps. */
-  whole: MessagePayload | undefined;
-  /** Whether that is all of it. */
-  complete: boolean;
-  /** Whether the message has left already. */
-  late: boolean;
+/** The payload of a message that has left already. */
+interface Late {
+  row: Row;
+  whole: MessagePayload;
 }
 
 export class Outbox {
-  private items = new RingBuffer<Item>(MAX_WAITING);
+  private rows = new RingBuffer<Row>(MAX_WAITING);
+  private late = new RingBuffer<Late>(MAX_WAITING);
   private changed = new SafeMap<string, TransportConnection | undefined>();
   private sink: BatchSink | undefined;
   private busy = false;
@@ -49,6 +47,7 @@ export class Outbox {
   private tellsCoverage = false;
 
   constructor(
+    private readonly session: string,
     /** Whether records are kept for a channel that is yet to come. */
     private readonly keeps: boolean,
     private readonly failed: (error: unknown) => void,
@@ -84,15 +83,27 @@ export class Outbox {
     this.schedule();
   }
 
-  message(message: TransportMessage, whole: MessagePayload | undefined, complete: boolean): void {
-    if (!this.collects) return;
-    this.push({ message, whole, complete, late: false });
+  message(row: Row): void {
+    if (!this.collects) {
+      row.whole = undefined;
+      return;
+    }
+    if (row.whole !== undefined) this.waitingBytes += lengthOf(row.whole);
+    const evicted = this.rows.push(row);
+    if (evicted) {
+      this.lost++;
+      this.letGo(evicted);
+    }
+    this.schedule();
   }
 
   /** The payload of a message that went without it. */
-  payload(message: TransportMessage, whole: MessagePayload, complete: boolean): void {
+  payload(row: Row, whole: MessagePayload): void {
     if (!this.collects) return;
-    this.push({ message, whole, complete, late: true });
+    this.waitingBytes += lengthOf(whole);
+    const evicted = this.late.push({ row, whole });
+    if (evicted) this.waitingBytes -= lengthOf(evicted.whole);
+    this.schedule();
   }
 
   coverage(record: Record<string, unknown>): void {
@@ -104,7 +115,8 @@ export class Outbox {
   }
 
   clear(): void {
-    this.items.clear();
+    this.rows.clear();
+    this.late.clear();
     this.changed.clear();
     this.waitingBytes = 0;
   }
@@ -120,21 +132,16 @@ export class Outbox {
   }
 
   get waiting(): number {
-    return this.items.length;
+    return this.rows.length + this.late.length;
   }
 
   private get waits(): boolean {
-    return this.items.length > 0 || this.changed.size > 0 || this.lost > 0 || this.tellsCoverage;
+    return this.waiting > 0 || this.changed.size > 0 || this.lost > 0 || this.tellsCoverage;
   }
 
-  private push(item: Item): void {
-    if (item.whole !== undefined) this.waitingBytes += lengthOf(item.whole);
-    const evicted = this.items.push(item);
-    if (evicted) {
-      this.lost++;
-      if (evicted.whole !== undefined) this.waitingBytes -= lengthOf(evicted.whole);
-    }
-    this.schedule();
+  private letGo(row: Row): void {
+    if (row.whole !== undefined) this.waitingBytes -= lengthOf(row.whole);
+    row.whole = undefined;
   }
 
   private schedule(wait = BATCH_MS): void {
@@ -150,7 +157,7 @@ export class Outbox {
     const more = () => {
       if (this.sink !== sink) return;
       this.busy = false;
-      if (this.waits) this.schedule(this.items.length ? 0 : BATCH_MS);
+      if (this.waits) this.schedule(this.waiting ? 0 : BATCH_MS);
     };
     if (taken instanceof NativePromise) {
       this.busy = true;
@@ -182,14 +189,25 @@ export class Outbox {
     if (this.lost) records[records.length] = lineOf({ kind: 'gap', messages: this.lost });
     this.lost = 0;
     let length = 0;
-    while (this.items.length && length < BATCH_CHARACTERS) {
-      const { message, whole, complete, late } = this.items.shift() as Item;
-      if (whole !== undefined) this.waitingBytes -= lengthOf(whole);
-      const line = lineOf({ kind: late ? 'payload' : 'message', ...exportedMessage(message, whole, complete) });
-      records[records.length] = line;
-      length += line.length;
+    while (this.rows.length && length < BATCH_CHARACTERS) {
+      const row = this.rows.shift() as Row;
+      const message = messageOf(this.session, row, row.whole, row.complete);
+      this.letGo(row);
+      length += this.write(records, 'message', message);
+    }
+    while (this.late.length && length < BATCH_CHARACTERS) {
+      const { row, whole } = this.late.shift() as Late;
+      this.waitingBytes -= lengthOf(whole);
+      const complete = lengthOf(whole) === row.size;
+      length += this.write(records, 'payload', messageOf(this.session, row, whole, complete));
     }
     return records;
+  }
+
+  private write(records: string[], kind: string, message: TransportMessage): number {
+    const line = lineOf({ kind, ...exportedMessage(message) });
+    records[records.length] = line;
+    return line.length;
   }
 }
 

@@ -4,7 +4,6 @@ import { apply, getPrototypeOf, getterOf, isView, min, win } from '../shared/nat
 import { type MessagePayload, PREVIEW_CHARACTERS } from './events.ts';
 
 const { encodeInto } = TextEncoder.prototype;
-const { decode } = TextDecoder.prototype;
 const { slice, charCodeAt } = String.prototype;
 const { fromCharCode } = String;
 const { slice: sliceBuffer } = ArrayBuffer.prototype;
@@ -19,13 +18,13 @@ const viewBuffer = getterOf<ArrayBufferLike>(DataView.prototype, 'buffer');
 const viewOffset = getterOf<number>(DataView.prototype, 'byteOffset');
 const viewLength = getterOf<number>(DataView.prototype, 'byteLength');
 const { set: setBytes, subarray } = Uint8Array.prototype;
+const nativeBase64 = (Uint8Array.prototype as { toBase64?: () => string }).toBase64;
 const NativeBytes = Uint8Array;
 
 /** Texts are measured in parts of this many bytes, so that no text needs a copy of its own size. */
 const SCRATCH_BYTES = 16 * 1024;
 const scratch = new Uint8Array(SCRATCH_BYTES);
 const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 export const sliceText = (text: string, from: number, to?: number): string => apply(slice, text, [from, to]);
 export const codeAt = (text: string, index: number): number => apply(charCodeAt, text, [index]);
@@ -62,9 +61,12 @@ export function cutText(text: string, limit: number): string {
 /** The start of a text as a text of its own: a slice would keep the whole alive. */
 export function copyOfStart(text: string, limit: number): string {
   const start = cutText(text, limit);
-  if (start.length === text.length || start.length * 3 > SCRATCH_BYTES) return start;
-  const { written } = apply(encodeInto, encoder, [start, scratch]);
-  return apply(decode, decoder, [apply(subarray, scratch, [0, written])]);
+  if (start.length === text.length) return start;
+  const half = start.length >>> 1;
+  const copy = sliceText(start, 0, half) + sliceText(start, half);
+  // Two parts become one text, and let go of what they are parts of, when a character is asked for.
+  codeAt(copy, 0);
+  return copy;
 }
 
 /** The first 100 characters, or how many bytes there are. */
@@ -112,6 +114,7 @@ export const sizeOfBuffer = (buffer: ArrayBuffer): number => bufferLength(buffer
 
 export function toBase64(buffer: ArrayBuffer): string {
   const bytes = new NativeBytes(buffer);
+  if (nativeBase64) return apply(nativeBase64, bytes, []);
   let text = '';
   for (let i = 0; i < bytes.length; i++) text += fromCharCode(bytes[i] as number);
   return apply(btoa, win, [text]);

@@ -1,57 +1,54 @@
 // Decides what of a payload stays in the page and what leaves it.
-import type { MessageInput, MessagePayload } from './events.ts';
+import type { MessageInput } from './events.ts';
 import { byteLength, bytesOf, copyBytes, copyOfStart, cutText, shorten, sizeOfBuffer, textSize } from './payload.ts';
 import type { Redactor } from './redact.ts';
+import type { Row } from './row.ts';
 
-export interface Retained {
-  payload: MessagePayload;
-  size: number;
-  truncated: boolean;
-  /** More than `payload`, for whoever listens outside. */
-  whole: MessagePayload | undefined;
-  /** Whether that is all of it. */
-  complete: boolean;
-}
+const nothing = new ArrayBuffer(0);
 
 /** `prefix` is what stays, `longest` what leaves, both in bytes, or in characters of a text. */
-export function retain(input: MessageInput, prefix: number, longest: number, redactor?: Redactor): Retained {
+export function retain(row: Row, input: MessageInput, prefix: number, longest: number, redactor?: Redactor): void {
   const { payload } = input;
-  return typeof payload === 'string'
-    ? retainText(payload, input, prefix, longest, redactor)
-    : retainBytes(payload, input, prefix, longest);
+  if (typeof payload === 'string') retainText(row, payload, input, prefix, longest, redactor);
+  else retainBytes(row, payload, input.size, prefix, longest);
 }
 
 function retainText(
+  row: Row,
   payload: string,
   input: MessageInput,
   prefix: number,
   longest: number,
   redactor: Redactor | undefined,
-): Retained {
+): void {
   const text = redactor ? redactor.text(payload) : payload;
-  const size = input.size ?? textSize(payload);
   const cut = input.cut === true;
-  if (text.length <= prefix) return { payload: text, size, truncated: cut, whole: undefined, complete: false };
-  const whole = longest > prefix ? cutText(text, longest) : undefined;
-  const complete = whole?.length === text.length && !cut;
-  return { payload: copyOfStart(text, prefix), size, truncated: true, whole, complete };
+  row.size = input.size ?? textSize(payload);
+  row.truncated = cut || text.length > prefix;
+  if (text.length <= prefix) {
+    row.payload = text;
+    return;
+  }
+  row.payload = copyOfStart(text, prefix);
+  if (longest <= prefix) return;
+  row.whole = cutText(text, longest);
+  row.complete = row.whole.length === text.length && !cut;
 }
 
 function retainBytes(
+  row: Row,
   payload: ArrayBuffer | ArrayBufferView,
-  input: MessageInput,
+  givenSize: number | undefined,
   prefix: number,
   longest: number,
-): Retained {
+): void {
   const bytes = bytesOf(payload);
-  const size = input.size ?? (bytes ? byteLength(bytes) : 0);
-  const copy = bytes ? copyBytes(bytes, longest) : new ArrayBuffer(0);
+  const length = bytes ? byteLength(bytes) : 0;
+  row.size = givenSize ?? length;
+  const copy = bytes && length > 0 ? copyBytes(bytes, longest) : nothing;
   const kept = sizeOfBuffer(copy);
-  return {
-    payload: shorten(copy, prefix),
-    size,
-    truncated: kept < size || kept > prefix,
-    whole: kept > prefix ? copy : undefined,
-    complete: kept === size,
-  };
+  row.payload = shorten(copy, prefix);
+  row.truncated = kept < row.size || kept > prefix;
+  if (kept > prefix) row.whole = copy;
+  row.complete = kept === row.size;
 }

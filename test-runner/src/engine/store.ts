@@ -1,16 +1,17 @@
 // The messages: a ring of bounded length and bounded bytes, what is counted of them, and how they are found again.
-import { apply } from '../shared/natives.ts';
-import { MESSAGE_OVERHEAD, type SearchQuery, type TransportMessage } from './events.ts';
-import { sizeOfBuffer } from './payload.ts';
+import { apply, max } from '../shared/natives.ts';
+import { MESSAGE_OVERHEAD, type SearchQuery } from './events.ts';
+import { previewOf, sizeOfBuffer } from './payload.ts';
 import { type Counts, type Entry, noCounts } from './registry.ts';
 import { RingBuffer } from './ring-buffer.ts';
+import type { Row } from './row.ts';
 
 const { toLowerCase, includes } = String.prototype;
 const lower = (text: string): string => apply(toLowerCase, text, []);
 const contains = (text: string, part: string): boolean => apply(includes, text, [part]);
 
 export class MessageStore {
-  private ring: RingBuffer<TransportMessage>;
+  private ring: RingBuffer<Row>;
   counts: Counts = noCounts();
   bytes = 0;
 
@@ -26,33 +27,35 @@ export class MessageStore {
     return this.ring.length;
   }
 
-  add(message: TransportMessage, entry: Entry | undefined): void {
-    tally(this.counts, message);
-    if (entry) tally(entry.counts, message);
-    const evicted = this.ring.push(message);
+  add(row: Row, entry: Entry | undefined): void {
+    tally(this.counts, row);
+    if (entry) tally(entry.counts, row);
+    const evicted = this.ring.push(row);
     if (evicted) this.dropped(evicted);
-    this.bytes += costOf(message);
-    while (this.bytes > this.byteBudget && this.ring.length > 1) this.dropped(this.ring.shift() as TransportMessage);
+    this.bytes += costOf(row);
+    while (this.bytes > this.byteBudget && this.ring.length > 1) this.dropped(this.ring.shift() as Row);
   }
 
   /** Gives a message its payload after it was added. */
-  complete(message: TransportMessage, payload: ArrayBuffer): void {
+  complete(row: Row, payload: ArrayBuffer): void {
     const oldest = this.ring.at(0);
-    const kept = oldest !== undefined && oldest.n <= message.n;
-    if (kept) this.bytes -= costOf(message);
-    message.payload = payload;
-    if (kept) this.bytes += costOf(message);
-    if (sizeOfBuffer(payload) === message.size) delete message.truncated;
+    const kept = oldest !== undefined && oldest.n <= row.n;
+    if (kept) this.bytes -= costOf(row);
+    row.payload = payload;
+    if (kept) this.bytes += costOf(row);
+    row.truncated = sizeOfBuffer(payload) !== row.size;
   }
 
-  find(query: SearchQuery): TransportMessage[] {
+  find(query: SearchQuery): Row[] {
     const text = query.text === undefined ? undefined : lower(query.text);
-    const found: TransportMessage[] = [];
-    for (let i = 0; i < this.ring.length; i++) {
-      const message = this.ring.at(i) as TransportMessage;
-      if (!this.matches(message, query)) continue;
-      if (text !== undefined && !contains(lower(textOf(message)), text)) continue;
-      found[found.length] = message;
+    const found: Row[] = [];
+    // Numbers follow each other.
+    const skipped = (query.after ?? 0) + 1 - (this.ring.at(0)?.n ?? 0);
+    for (let i = max(0, skipped); i < this.ring.length; i++) {
+      const row = this.ring.at(i) as Row;
+      if (!this.matches(row, query)) continue;
+      if (text !== undefined && !contains(lower(textOf(row)), text)) continue;
+      found[found.length] = row;
     }
     return found;
   }
@@ -63,37 +66,36 @@ export class MessageStore {
     this.bytes = 0;
   }
 
-  private matches(message: TransportMessage, query: SearchQuery): boolean {
+  private matches(row: Row, query: SearchQuery): boolean {
     const { connectionId, protocol, direction, urlIncludes, fromTimestamp, toTimestamp } = query;
-    if (connectionId !== undefined && message.connectionId !== connectionId) return false;
-    if (protocol !== undefined && message.protocol !== protocol) return false;
-    if (direction !== undefined && message.direction !== direction) return false;
-    if (fromTimestamp !== undefined && message.timestamp < fromTimestamp) return false;
-    if (toTimestamp !== undefined && message.timestamp > toTimestamp) return false;
+    if (connectionId !== undefined && row.connectionId !== connectionId) return false;
+    if (protocol !== undefined && row.protocol !== protocol) return false;
+    if (direction !== undefined && row.direction !== direction) return false;
+    if (fromTimestamp !== undefined && row.timestamp < fromTimestamp) return false;
+    if (toTimestamp !== undefined && row.timestamp > toTimestamp) return false;
     if (urlIncludes === undefined) return true;
-    return contains(this.entryOf(message.connectionId)?.connection.url ?? '', urlIncludes);
+    return contains(this.entryOf(row.connectionId)?.connection.url ?? '', urlIncludes);
   }
 
-  private dropped(message: TransportMessage): void {
-    this.bytes -= costOf(message);
+  private dropped(row: Row): void {
+    this.bytes -= costOf(row);
     this.counts.dropped++;
-    const entry = this.entryOf(message.connectionId);
+    const entry = this.entryOf(row.connectionId);
     if (entry) entry.counts.dropped++;
   }
 }
 
-function tally(counts: Counts, message: TransportMessage): void {
+function tally(counts: Counts, row: Row): void {
   counts.messages++;
-  if (message.direction === 'in') counts.incoming++;
+  if (row.direction === 'in') counts.incoming++;
   else counts.outgoing++;
-  counts.bytes += message.size;
-  if (message.truncated) counts.truncated++;
+  counts.bytes += row.size;
+  if (row.truncated) counts.truncated++;
 }
 
-const textOf = ({ payload, payloadPreview }: TransportMessage): string =>
-  typeof payload === 'string' ? payload : payloadPreview;
+const textOf = ({ payload, size }: Row): string => (typeof payload === 'string' ? payload : previewOf(payload, size));
 
 /** Characters count as one byte: what most of them take. */
-function costOf({ payload }: TransportMessage): number {
+function costOf({ payload }: Row): number {
   return MESSAGE_OVERHEAD + (typeof payload === 'string' ? payload.length : sizeOfBuffer(payload));
 }

@@ -24,7 +24,7 @@ export function sizeOfBlob(data: unknown): number | undefined {
 export function recordBlob(engine: DevtoolsEngine, blob: Blob, input: Omit<MessageInput, 'payload'>): void {
   const metadata = { ...input.metadata, kind: 'blob', blobType: blobType(blob) };
   const size = blobSize(blob);
-  const message = engine.recordMessage({ ...input, payload: new ArrayBuffer(0), size, metadata });
+  const row = engine.record({ ...input, payload: new ArrayBuffer(0), size, metadata });
   if (size === 0) return;
   if (reading >= MAX_READING || !arrayBuffer) {
     engine.note('bytes of a blob');
@@ -38,7 +38,7 @@ export function recordBlob(engine: DevtoolsEngine, blob: Blob, input: Omit<Messa
     bytes,
     (buffer) => {
       reading--;
-      engine.completePayload(message, buffer as ArrayBuffer);
+      engine.completePayload(row, buffer as ArrayBuffer);
     },
     () => {
       reading--;

@@ -34,7 +34,7 @@ export class BodyTap {
     this.decoder = new TextDecoder();
     this.parser = new EventStreamParser(({ type, data, lastEventId, retry }) => {
       const metadata = retry === undefined ? { lastEventId } : { lastEventId, retry };
-      engine.recordMessage({
+      engine.record({
         connectionId: id,
         direction: 'in',
         protocol: 'eventsource',
@@ -79,7 +79,7 @@ export class BodyTap {
   }
 
   private record({ text, cut }: { text: string; cut: boolean }, size: number): void {
-    this.engine.recordMessage({
+    this.engine.record({
       connectionId: this.id,
       direction: 'in',
       protocol: 'fetch-stream',
@@ -90,7 +90,7 @@ export class BodyTap {
   }
 
   private message(payload: string | Uint8Array, size: number): void {
-    this.engine.recordMessage({ connectionId: this.id, direction: 'in', protocol: 'fetch-stream', payload, size });
+    this.engine.record({ connectionId: this.id, direction: 'in', protocol: 'fetch-stream', payload, size });
   }
 }
 

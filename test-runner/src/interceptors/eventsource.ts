@@ -33,6 +33,8 @@ interface Tracked {
   reconnects: number;
   brokeAt: number;
   lastEventId: string;
+  /** Of the events since it was opened last: asking for it takes longer than all the rest. */
+  origin: string;
 }
 
 class Sources {
@@ -71,7 +73,7 @@ class Sources {
       retry: 'hidden by the platform',
     };
     const { id } = this.engine.recordConnection({ protocol: 'eventsource', url, metadata });
-    const tracked = { id, types: new SafeMap<string, true>(), reconnects: 0, brokeAt: 0, lastEventId: '' };
+    const tracked = { id, types: new SafeMap<string, true>(), reconnects: 0, brokeAt: 0, lastEventId: '', origin: '' };
     this.tracked.set(source, tracked);
     // A server may name its events `open` and `error` too; those carry data.
     this.on(source, 'open', (event) => this.record(tracked, 'open', event) || this.connected(tracked));
@@ -91,13 +93,18 @@ class Sources {
 
   closed(source: EventSource): void {
     const tracked = this.tracked.get(source);
-    if (tracked) this.guard(() => this.end(tracked, 'close'));
+    try {
+      if (tracked) this.end(tracked, 'close');
+    } catch {
+      this.engine.note('recorder error');
+    }
   }
 
   private connected(tracked: Tracked): void {
     const metadata: Record<string, unknown> = {};
     if (tracked.brokeAt) metadata['reconnectMs'] = ticks() - tracked.brokeAt;
     tracked.brokeAt = 0;
+    tracked.origin = '';
     this.engine.updateConnection(tracked.id, { state: 'open', metadata });
   }
 
@@ -126,13 +133,14 @@ class Sources {
     if (data === undefined) return false;
     const lastEventId = this.lastEventId(event);
     tracked.lastEventId = lastEventId;
-    this.engine.recordMessage({
+    tracked.origin ||= this.origin(event);
+    this.engine.record({
       connectionId: tracked.id,
       direction: 'in',
       protocol: 'eventsource',
       type,
       payload: data,
-      metadata: { lastEventId, origin: this.origin(event) },
+      metadata: { lastEventId, origin: tracked.origin },
     });
     return true;
   }
@@ -148,15 +156,12 @@ class Sources {
 
   private on(source: EventSource, type: string, seen: (event: Event) => unknown): void {
     listen(source, type, (event) => {
-      if (this.patches.active && event.isTrusted) this.guard(() => seen(event));
+      if (!this.patches.active || !event.isTrusted) return;
+      try {
+        seen(event);
+      } catch {
+        this.engine.note('recorder error');
+      }
     });
-  }
-
-  private guard(task: () => void): void {
-    try {
-      task();
-    } catch {
-      this.engine.note('recorder error');
-    }
   }
 }

@@ -39,6 +39,7 @@ interface Tracked {
 }
 
 interface BeforeSend {
+  tracked: Tracked;
   state: number;
   /** Of data that only the native may turn into text; then the growth of the buffer tells its size. */
   buffered: number | undefined;
@@ -107,19 +108,18 @@ class Sockets {
   beforeSend(self: unknown, data: unknown): BeforeSend | undefined {
     try {
       const socket = self as WebSocket;
-      const known = this.tracked.get(socket);
-      if (!known && (this.tracked.has(socket) || !this.adopts(socket))) return undefined;
+      const tracked = this.tracked.get(socket) ?? (this.tracked.has(socket) ? undefined : this.adopts(socket));
+      if (!tracked) return undefined;
       const plain = typeof data === 'string' || bytesOf(data) !== undefined || sizeOfBlob(data) !== undefined;
-      return { state: this.readyState(socket), buffered: plain ? undefined : this.bufferedAmount(socket) };
+      return { tracked, state: this.readyState(socket), buffered: plain ? undefined : this.bufferedAmount(socket) };
     } catch {
       return undefined;
     }
   }
 
   sent(socket: WebSocket, data: unknown, before: BeforeSend): void {
-    this.guard(() => {
-      const tracked = this.tracked.get(socket);
-      if (!tracked) return;
+    try {
+      const { tracked } = before;
       if (before.state !== OPEN) {
         // The platform drops what is sent while a socket closes, and says nothing.
         tracked.discarded++;
@@ -127,39 +127,51 @@ class Sockets {
       } else if (before.buffered === undefined) {
         this.record(tracked.id, 'out', data);
       } else {
-        const size = this.bufferedAmount(socket) - before.buffered;
-        const known =
-          data === null || (typeof data !== 'object' && typeof data !== 'function' && typeof data !== 'symbol');
-        const metadata = known ? { converted: typeof data } : { converted: typeof data, payload: 'not observed' };
-        const payload = known ? `${data}` : '';
-        this.engine.recordMessage({ connectionId: tracked.id, direction: 'out', payload, size, cut: !known, metadata });
+        this.converted(tracked.id, data, this.bufferedAmount(socket) - before.buffered);
       }
-    });
+    } catch {
+      this.engine.note('recorder error');
+    }
+  }
+
+  /** Something that the platform made a text of, as long as it says. */
+  private converted(connectionId: string, data: unknown, size: number): void {
+    const known = data === null || (typeof data !== 'object' && typeof data !== 'function' && typeof data !== 'symbol');
+    const metadata = known ? { converted: typeof data } : { converted: typeof data, payload: 'not observed' };
+    const payload = known ? `${data}` : '';
+    this.engine.record({ connectionId, direction: 'out', payload, size, cut: !known, metadata });
   }
 
   closing(socket: WebSocket, args: unknown[]): void {
-    this.guard(() => {
+    try {
       const tracked = this.tracked.get(socket);
       if (!tracked) return;
       const metadata: Record<string, unknown> = { closedBy: 'page' };
       if (typeof args[0] === 'number') metadata['askedCode'] = args[0];
       if (typeof args[1] === 'string') metadata['askedReason'] = args[1];
       this.engine.updateConnection(tracked.id, { state: 'closing', metadata });
-    });
+    } catch {
+      this.engine.note('recorder error');
+    }
   }
 
   /** A socket that is older than the recorder: it is covered from its next send on. */
-  private adopts(socket: WebSocket): boolean {
+  private adopts(socket: WebSocket): Tracked | undefined {
     this.url(socket);
     this.engine.note('socket opened before the recorder');
-    return this.opened(socket, undefined, true) !== undefined;
+    return this.opened(socket, undefined, true);
   }
 
   private listenTo(socket: WebSocket, id: string): void {
     const { engine } = this;
     const on = (type: string, seen: (event: Event) => void) =>
       listen(socket, type, (event) => {
-        if (this.patches.active && event.isTrusted) this.guard(() => seen(event));
+        if (!this.patches.active || !event.isTrusted) return;
+        try {
+          seen(event);
+        } catch {
+          engine.note('recorder error');
+        }
       });
     on('message', (event) => this.record(id, 'in', this.data(event)));
     on('open', () => {
@@ -176,20 +188,12 @@ class Sockets {
   private record(connectionId: string, direction: MessageDirection, data: unknown): void {
     const protocol = 'websocket';
     if (typeof data === 'string') {
-      this.engine.recordMessage({ connectionId, direction, protocol, payload: data });
+      this.engine.record({ connectionId, direction, protocol, payload: data });
       return;
     }
     const bytes = bytesOf(data);
-    if (bytes) this.engine.recordMessage({ connectionId, direction, protocol, payload: bytes });
+    if (bytes) this.engine.record({ connectionId, direction, protocol, payload: bytes });
     else recordBlob(this.engine, data as Blob, { connectionId, direction, protocol });
-  }
-
-  private guard(task: () => void): void {
-    try {
-      task();
-    } catch {
-      this.engine.note('recorder error');
-    }
   }
 }
 

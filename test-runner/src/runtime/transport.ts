@@ -22,7 +22,7 @@ export interface ConnectionQuery extends Scope {
   urlIncludes?: string;
 }
 
-export interface MessageQuery extends SearchQuery, Scope {
+export interface MessageQuery extends Omit<SearchQuery, 'after'>, Scope {
   type?: string;
   /** Has the last word. */
   where?: (message: TransportMessage) => boolean;
@@ -92,10 +92,8 @@ export class Transport {
     const { type, where } = query;
     const { n } = this.since(query);
     return this.engine(method)
-      .search(query)
-      .filter(
-        (message) => message.n > n && (type === undefined || message.type === type) && (!where || where(message)),
-      );
+      .search({ ...query, after: n })
+      .filter((message) => (type === undefined || message.type === type) && (!where || where(message)));
   }
 
   /** The first one there is, or comes in time. */
