@@ -35,6 +35,8 @@ const MAX_HELLO: usize = 128 << 10;
 const SILENT_LIMIT: Duration = Duration::from_secs(120);
 /// How long a batch waits for the one before it.
 const ORDER_LIMIT: Duration = Duration::from_secs(2);
+/// How long batches are taken after the stream has ended: what a page says as it is left comes on other connections.
+const PARTING_LIMIT: Duration = Duration::from_secs(1);
 /// Some middle men hold back the first kilobytes of an answer.
 const PADDING: usize = 2048;
 
@@ -105,7 +107,7 @@ pub(super) async fn handle(
 }
 
 async fn open(hub: &Arc<Hub>, id: TargetId, hello: Hello) -> Response {
-    let Admitted { target, leg, outgoing } = match hub.admit(id, hello).await {
+    let Admitted { target, leg, mut outgoing } = match hub.admit(id, hello).await {
         Ok(admitted) => admitted,
         Err((code, reason)) => return events(Body::from(closing(code, reason))),
     };
@@ -122,7 +124,10 @@ async fn open(hub: &Arc<Hub>, id: TargetId, hello: Hello) -> Response {
     let (out, pieces) = mpsc::channel(1);
     let task_hub = Arc::clone(hub);
     hub.tasks.spawn(async move {
-        write(outgoing, &out, &key, &upward, task_hub.keep_alive).await;
+        // The queue stays: a page whose queue is gone counts as lost.
+        if write(&mut outgoing, &out, &key, &upward, task_hub.keep_alive).await == Ended::ByPage {
+            let _ = timeout(PARTING_LIMIT, upward.target.closed()).await;
+        }
         task_hub.streams.remove(&key);
         // A target that has ended needs no news.
         let _ = upward.target.send(Input::Closed(leg)).await;
@@ -131,8 +136,20 @@ async fn open(hub: &Arc<Hub>, id: TargetId, hello: Hello) -> Response {
     events(Body::from_stream(pieces.map(Ok::<Bytes, Infallible>)))
 }
 
+#[derive(PartialEq, Eq)]
+enum Ended {
+    ByPage,
+    ByRelay,
+}
+
 /// Writes events until one side ends it.
-async fn write(mut outgoing: QueueOut, out: &mpsc::Sender<Bytes>, key: &Hidden, upward: &Upward, keep_alive: Duration) {
+async fn write(
+    outgoing: &mut QueueOut,
+    out: &mpsc::Sender<Bytes>,
+    key: &Hidden,
+    upward: &Upward,
+    keep_alive: Duration,
+) -> Ended {
     let key = json!({ "method": "Relay.stream", "params": { "key": key.expose() } });
     let mut next = Some(format!(":{}\n\n{}", " ".repeat(PADDING), event(&key.to_string())));
     let mut ping = interval(keep_alive);
@@ -145,10 +162,13 @@ async fn write(mut outgoing: QueueOut, out: &mpsc::Sender<Bytes>, key: &Hidden, 
             let sent = tokio::select! {
                 sent = timeout(SEND_LIMIT, out.send(text.into())) => sent,
                 // It takes nothing, not even the reason.
-                () = cut.cancelled() => return,
+                () = cut.cancelled() => return Ended::ByRelay,
             };
-            if !matches!(sent, Ok(Ok(()))) || last {
-                return;
+            if last {
+                return Ended::ByRelay;
+            }
+            if !matches!(sent, Ok(Ok(()))) {
+                return Ended::ByPage;
             }
             outgoing.sent(std::mem::take(&mut size));
         }
@@ -167,15 +187,15 @@ async fn write(mut outgoing: QueueOut, out: &mpsc::Sender<Bytes>, key: &Hidden, 
                     last = true;
                     Some(closing(code, reason))
                 }
-                None => return,
+                None => return Ended::ByRelay,
             },
             _ = ping.tick() => {
                 if lock(&upward.heard).elapsed() > SILENT_LIMIT {
-                    return;
+                    return Ended::ByRelay;
                 }
                 next = Some(":\n\n".into());
             }
-            () = out.closed() => return,
+            () = out.closed() => return Ended::ByPage,
         }
     }
 }

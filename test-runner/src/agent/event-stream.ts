@@ -11,6 +11,8 @@ import { type Link, type LinkOwner, natives } from './link';
 const BATCH = 256 << 10;
 /** Bytes that a browser lets outlive the page; a character takes up to three. */
 const KEPT = 20_000;
+/** A browser that leaves a page ends its requests before it says that it leaves: what is to be said then still goes up. */
+const PARTING_MS = 100;
 const UNAUTHORIZED = 401;
 /** The close code that stands for it. */
 const REJECTED = 4401;
@@ -57,6 +59,10 @@ export function dialStream(address: string, ticket: string, owner: LinkOwner): L
     owner.closed(code);
   }
 
+  function part(): void {
+    later(() => end(), PARTING_MS);
+  }
+
   function post(body: string, answered: (response: unknown) => void): void {
     const options = { method: 'POST', body, signal, cache: 'no-store', keepalive: key !== '' && body.length < KEPT };
     const asked = apply(nativeFetch, win, [`http${slice(address, 2)}`, options]) as Promise<Response>;
@@ -68,7 +74,7 @@ export function dialStream(address: string, ticket: string, owner: LinkOwner): L
         if (status === 200 || status === 204) answered(response);
         else end(status === UNAUTHORIZED ? REJECTED : undefined);
       },
-      () => end(),
+      part,
     );
   }
 
@@ -97,13 +103,13 @@ export function dialStream(address: string, ticket: string, owner: LinkOwner): L
       (result) => {
         if (over) return;
         if (own(result, 'done') === true) {
-          end();
+          part();
           return;
         }
         feed(apply(nativeDecode, decoder, [own(result, 'value'), { stream: true }]) as string);
         if (!over) pull(reader);
       },
-      () => end(),
+      part,
     );
   }
 

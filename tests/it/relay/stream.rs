@@ -160,6 +160,39 @@ async fn batches_are_taken_in_order_and_once_and_go_on_after_a_break() {
     relay.shutdown().await;
 }
 
+/// A browser that leaves a page drops the stream first; the page's last words come on connections of their own.
+#[tokio::test]
+async fn what_a_page_says_as_it_is_left_counts_and_the_next_document_does_not_wait() {
+    let relay = relay().await;
+    let path = format!("/at/{}/target/t1", code(&relay));
+    let mut first = open(&relay, &path, "", "d1").await;
+    let (key, ticket, _) = first.welcome().await;
+    let target = page(&relay).await;
+    target.set_in_use(true);
+    let client = Client::new(target.connect().await);
+    let mut events = client.root().events();
+    drop(first);
+    // The next document calls before the last one has been heard to the end.
+    let began = tokio::time::Instant::now();
+    let words = format!("send {key} 1\n{}", r#"{"method":"Agent.leaving","params":{}}"#);
+    let last_words = async {
+        let result = format!("send {key} 0\n{}", r#"{"method":"Page.said","params":{"n":1}}"#);
+        assert_eq!(ask(&relay, &path, &result).await.0, 204);
+        assert_eq!(ask(&relay, &path, &words).await.0, 204);
+    };
+    let (mut second, ()) = tokio::join!(open(&relay, &path, &ticket, "d2"), last_words);
+    second.welcome().await;
+    assert!(began.elapsed() < Duration::from_millis(900), "{:?}", began.elapsed());
+    next(&mut events, "Page.said").await;
+    assert_eq!(target.view().document, 2);
+    assert_eq!(ask(&relay, &path, &words).await.0, 204, "told twice, taken once");
+    // A page that says nothing more is missed, and what it sends after that is refused.
+    drop(second);
+    timeout(WITHIN, target.watch().wait_for(|view| view.state == TargetState::Reconnecting)).await.unwrap().unwrap();
+    assert_eq!(ask(&relay, &path, &words).await.0, 410);
+    relay.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_webkit_behind_a_proxy_that_knows_no_websockets_behaves() {
     let mut desk = Desk::new(WITHIN);
