@@ -1,13 +1,13 @@
 // fetch: one connection a call, from the call to the end of its body. The chunks are seen where the app reads them.
 import { cutText } from '../engine/payload.ts';
-import { apply, getterOf, match, ticks, win } from '../shared/natives.ts';
+import { apply, getterOf, match, sourceOf, ticks, win } from '../shared/natives.ts';
 import { Bodies } from './bodies.ts';
 import { BodyTap, Branch, describe, nameOf } from './body.ts';
 import { bodyType } from './mime.ts';
-import { interceptor, Patches } from './patch.ts';
-import { AbortWatch, follow, handOn } from './promises.ts';
-import { isRefused } from './refused.ts';
-import { factsOf, type RequestFacts } from './request.ts';
+import { interceptor, type Native, Patches } from './patch.ts';
+import { type AbortWatch, follow, handOn } from './promises.ts';
+import { isOtherWindow, isRefused } from './refused.ts';
+import { RequestReading as Reading } from './request.ts';
 import { patchResponse } from './response.ts';
 import { patchStreams } from './streams.ts';
 import type { Interceptor, InterceptorOptions, Realm } from './types.ts';
@@ -24,19 +24,22 @@ export function installFetchStreamInterceptor(options: InterceptorOptions): Inte
   const bodies = new Bodies(options.engine);
   const calls = new Calls(options, target, bodies);
   patches.method(target, 'fetch', (native, self, args) => {
-    const call = calls.begin(self, args);
-    const promise: unknown = apply(native, self, args);
-    return call ? calls.follow(call, promise as Promise<Response>) : promise;
+    const reading = calls.begin(native, self, args);
+    const promise: unknown = apply(native, self, reading?.args ?? args);
+    return reading ? calls.follow(self, reading, promise as Promise<Response>) : promise;
   });
   patchResponse(target, patches, bodies);
   if (target.ReadableStream) patchStreams(target, patches, bodies);
   return interceptor('fetch-stream', patches);
 }
 
+/** What the app has put around the platform's fetch before us may look at what it is given in other ways. */
+const isNative = (native: Native): boolean => match(/\{\s*\[native code\]\s*\}\s*$/, sourceOf(native)) !== null;
+
 interface Call {
   id: string;
-  facts: RequestFacts;
-  refused: boolean;
+  url: string;
+  method: string;
   started: number;
   watch: AbortWatch | undefined;
 }
@@ -63,50 +66,59 @@ class Calls {
     this.header = target.Headers.prototype.get;
   }
 
-  /** Before the call: what it asks for. Nothing where it is not to be recorded. */
-  begin(self: unknown, args: unknown[]): Call | undefined {
+  /** Before the call. Nothing where it is not to be recorded. */
+  begin(native: Native, self: unknown, args: unknown[]): Reading | undefined {
     try {
-      const facts = factsOf(args);
-      const { engine, allows } = this.options;
-      if (allows && facts.url && !allows(facts.url)) {
-        engine.note('excluded by the filter');
-        return undefined;
-      }
-      const metadata: Record<string, unknown> = { source: 'fetch', method: facts.method };
-      if (facts.body) metadata['requestBody'] = facts.body;
-      const url = cutText(facts.url, MAX_URL);
-      const { id } = engine.recordConnection({ protocol: 'fetch-stream', url, metadata });
-      const refused = isRefused(self, args, facts);
-      const watch = refused ? undefined : AbortWatch.of(facts.signal);
-      return { id, facts, refused, started: ticks(), watch };
+      // All that comes of a call for another window is of that one: its promise, its response, what is read of that.
+      if (!isOtherWindow(self)) return new Reading(args, isNative(native));
+      this.options.engine.note('request of another window');
     } catch {
       this.options.engine.note('recorder error');
-      return undefined;
     }
+    return undefined;
   }
 
-  follow(call: Call, promise: Promise<Response>): Promise<Response> {
-    if (call.refused) {
-      // It is rejected already. A promise of ours would be so one turn later, and a watched one would count as handled.
-      const metadata = { how: 'error', error: 'refused by the platform before anything was sent' };
-      this.bodies.guard(() => this.options.engine.updateConnection(call.id, { state: 'closed', metadata }));
-      return promise;
+  /** After it, when what it asks for has been read. */
+  follow(self: unknown, reading: Reading, promise: Promise<Response>): Promise<Response> {
+    let result = promise;
+    this.bodies.guard(() => {
+      const call = this.started(self, reading);
+      if (call) result = this.watched(call, promise);
+    });
+    if (result === promise) reading.watch?.end();
+    return result;
+  }
+
+  private started(self: unknown, reading: Reading): Call | undefined {
+    const { engine, allows } = this.options;
+    const { method, body } = reading;
+    const url = reading.url || '';
+    if (allows && url && !allows(url)) {
+      engine.note('excluded by the filter');
+      return undefined;
     }
+    const metadata: Record<string, unknown> = { source: 'fetch', method };
+    if (body) metadata['requestBody'] = body;
+    const { id } = engine.recordConnection({ protocol: 'fetch-stream', url: cutText(url, MAX_URL), metadata });
+    if (reading.isLook || !isRefused(self, reading)) return { id, url, method, started: ticks(), watch: reading.watch };
+    // It is rejected already. A promise of ours would be so one turn later, and a watched one would count as handled.
+    const refusal = { how: 'error', error: 'refused by the platform before anything was sent' };
+    engine.updateConnection(id, { state: 'closed', metadata: refusal });
+    return undefined;
+  }
+
+  private watched(call: Call, promise: Promise<Response>): Promise<Response> {
     const aborted = call.watch?.add((reason) => this.bodies.guard(() => this.failed(call, reason, true)));
-    try {
-      return follow<Response>(
-        promise,
-        (response, resolve) => {
-          aborted?.();
-          this.bodies.guard(() => this.answered(call, response));
-          handOn(response, resolve);
-        },
-        (error) => this.bodies.guard(() => this.failed(call, error, nameOf(error) === 'AbortError')),
-        call.watch,
-      );
-    } catch {
-      return promise;
-    }
+    return follow<Response>(
+      promise,
+      (response, resolve) => {
+        aborted?.();
+        this.bodies.guard(() => this.answered(call, response));
+        handOn(response, resolve);
+      },
+      (error) => this.bodies.guard(() => this.failed(call, error, nameOf(error) === 'AbortError')),
+      call.watch,
+    );
   }
 
   private failed(call: Call, error: unknown, aborted: boolean): void {
@@ -119,9 +131,9 @@ class Calls {
 
   private answered(call: Call, response: Response): void {
     const { engine, allows } = this.options;
-    const url = this.url(response) || call.facts.url;
+    const url = this.url(response) || call.url;
     const status = this.status(response);
-    if ((allows && !allows(url)) || match(NULL_BODY, `${status}`) || call.facts.method === 'HEAD') {
+    if ((allows && !allows(url)) || match(NULL_BODY, `${status}`) || call.method === 'HEAD') {
       call.watch?.end();
       engine.removeConnection(call.id);
       return;

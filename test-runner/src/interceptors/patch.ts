@@ -1,5 +1,14 @@
 // Patches natives of a window by proxies, so that names, lengths, descriptors, brands and `new.target` stay theirs.
-import { apply, construct, defineProperty, get, getOwnPropertyDescriptor, NativeProxy } from '../shared/natives.ts';
+import {
+  apply,
+  construct,
+  defineProperty,
+  type Fields,
+  get,
+  getOwnPropertyDescriptor,
+  NativeProxy,
+  record,
+} from '../shared/natives.ts';
 import type { Interceptor, Realm } from './types.ts';
 
 // biome-ignore lint/complexity/noBannedTypes: natives are called through Reflect only
@@ -52,21 +61,24 @@ export class Patches {
     const before = getOwnPropertyDescriptor(target, key);
     const native = before?.value;
     if (!before || typeof native !== 'function') return;
-    const proxy: unknown = new NativeProxy(native, {
-      get: (_, name, self) => get(native, name, self === proxy ? native : self),
-      construct: (_, args, newTarget) => {
-        const instead = this.active && given ? given(args) : undefined;
-        const object: object = construct(native, instead?.args ?? args, newTarget === proxy ? native : newTarget);
-        if (this.active) {
-          try {
-            made(object, args, instead?.note);
-          } catch {
-            // What the recorder cannot digest is not the app's concern.
+    const proxy: unknown = new NativeProxy(
+      native,
+      fixed({
+        get: (_, name, self) => get(native, name, self === proxy ? native : self),
+        construct: (_, args, newTarget) => {
+          const instead = this.active && given ? given(args) : undefined;
+          const object: object = construct(native, instead?.args ?? args, newTarget === proxy ? native : newTarget);
+          if (this.active) {
+            try {
+              made(object, args, instead?.note);
+            } catch {
+              // What the recorder cannot digest is not the app's concern.
+            }
           }
-        }
-        return object;
-      },
-    });
+          return object;
+        },
+      }),
+    );
     this.put(target, key, before, { ...before, value: proxy });
     const inner = getOwnPropertyDescriptor(native.prototype, 'constructor');
     if (inner && inner.value === native) this.put(native.prototype, 'constructor', inner, { ...inner, value: proxy });
@@ -88,16 +100,19 @@ export class Patches {
   }
 
   private proxy(native: Native, handler: Handler): unknown {
-    const proxy: unknown = new NativeProxy(native, {
-      get: (_, name, self) => get(native, name, self === proxy ? native : self),
-      apply: (_, self, args) => {
-        if (self === KEY) {
-          const owner = this.active ? this.owner() : undefined;
-          if (owner) return owner;
-        }
-        return this.active ? handler(native, self, args) : apply(native, self, args);
-      },
-    });
+    const proxy: unknown = new NativeProxy(
+      native,
+      fixed({
+        get: (_, name, self) => get(native, name, self === proxy ? native : self),
+        apply: (_, self, args) => {
+          if (self === KEY) {
+            const owner = this.active ? this.owner() : undefined;
+            if (owner) return owner;
+          }
+          return this.active ? handler(native, self, args) : apply(native, self, args);
+        },
+      }),
+    );
     return proxy;
   }
 
@@ -110,6 +125,9 @@ export class Patches {
     }
   }
 }
+
+/** Traps that are not there are not to be found on the prototype of all objects, where the app may have put one. */
+const fixed = (traps: ProxyHandler<Native>): ProxyHandler<Native> => record(traps as Fields) as ProxyHandler<Native>;
 
 export function interceptor(name: string, patches: Patches): Interceptor {
   return { name, uninstall: () => patches.restore() };

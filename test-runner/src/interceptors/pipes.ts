@@ -12,6 +12,7 @@ import {
 import type { Bodies } from './bodies.ts';
 import type { Branch } from './body.ts';
 import type { Native, Patches } from './patch.ts';
+import { isStream } from './request.ts';
 import type { Realm } from './types.ts';
 
 const OPTIONS = ['preventAbort', 'preventCancel', 'preventClose', 'signal'];
@@ -53,15 +54,6 @@ export function patchPipes(target: Realm, patches: Patches, bodies: Bodies): voi
   function starts(source: unknown, destination: unknown, options: unknown): boolean {
     try {
       return !isLocked(source) && !isTaken(destination) && isPlain(options);
-    } catch {
-      return false;
-    }
-  }
-
-  function isStream(object: unknown): boolean {
-    try {
-      isLocked(object);
-      return true;
     } catch {
       return false;
     }

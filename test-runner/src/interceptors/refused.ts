@@ -1,6 +1,6 @@
 // Whether the platform refuses a fetch before anything is sent. Its promise is rejected then when the caller gets it,
 // and nothing but that promise will do: one of ours would be rejected a turn later. A promise does not say whether it
-// is rejected, so this has to be known from the arguments, as far as that cannot be noticed.
+// is rejected, so this has to be known from what the platform has read of the arguments.
 import {
   apply,
   construct,
@@ -12,42 +12,61 @@ import {
   isArray,
   match,
   ownKeys,
+  record,
   win,
 } from '../shared/natives.ts';
 import { isAborted, isSignal } from './promises.ts';
-import { dataOf, type RequestFacts } from './request.ts';
+import { isStream, type RequestReading } from './request.ts';
 
 const NativeRequest = globalThis.Request;
+const NativeStream = globalThis.ReadableStream;
 const objectPrototype = Object.prototype;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
 const FORBIDDEN_METHOD = /^(?:connect|trace|track)$/i;
 const FORBIDDEN_IN_VALUE = /[\0\r\n]|[^\0-\xff]/;
 const FETCHABLE = /^(?:https?|data|blob|file|filesystem|[a-z-]*-extension|capacitor|ionic|app):/;
-/** Members whose values are checked against lists that differ from one platform to the next: it is asked. */
-const ASKED = ['mode', 'credentials', 'cache', 'redirect', 'referrer', 'referrerPolicy', 'priority', 'duplex'];
+/** Options of which each platform takes others: it is asked. */
+const ASKED = [
+  'keepalive',
+  'mode',
+  'credentials',
+  'cache',
+  'redirect',
+  'referrer',
+  'referrerPolicy',
+  'priority',
+  'duplex',
+];
 const windowOf = getterOf<unknown>(win, 'self');
 
-export function isRefused(self: unknown, args: readonly unknown[], facts: RequestFacts): boolean {
+/** After the call, by what the platform has read. */
+export function isRefused(self: unknown, reading: RequestReading): boolean {
+  const { args, method, signal, options, request, url } = reading;
+  if (args.length === 0 || !isThisWindow(self) || !reading.isComplete || !url || !isFetchable(url)) return true;
   const init = args[1];
-  if (args.length === 0 || !facts.fetchable || !isWindow(self)) return true;
-  if (init !== undefined && init !== null && typeof init !== 'object' && typeof init !== 'function') return true;
-  if (isAborted(facts.signal) || !isSignalOrNone(dataOf(init, 'signal'))) return true;
-  const { method } = facts;
+  if (!isNone(init) && typeof init !== 'object' && typeof init !== 'function') return true;
+  if (isAborted(signal) || !isSignalOrNone(options['signal']) || !isNone(options['window']) || reading.locked)
+    return true;
   if (!match(TOKEN, method) || match(FORBIDDEN_METHOD, method)) return true;
-  const body = dataOf(init, 'body');
-  const empty = body === undefined || body === null;
-  if (empty ? facts.used : method === 'GET' || method === 'HEAD') return true;
-  return hasBadHeader(dataOf(init, 'headers')) || !isAccepted(init, facts.url) || isElsewhere(init, facts.url);
+  const { body, headers } = options;
+  if (isNone(body) ? request?.used : method === 'GET' || method === 'HEAD') return true;
+  return hasBadHeader(headers) || !isAccepted(options, method, url) || isElsewhere(options, url);
 }
 
-/** Addresses of schemes that no platform fetches; a blob that another origin made. */
-export function isFetchable(url: string): boolean {
-  if (!match(FETCHABLE, url)) return false;
-  return !match(/^blob:/, url) || startsWith(url, `blob:${win.origin}/`) || startsWith(url, 'blob:null/');
+const isNone = (value: unknown): boolean => value === undefined || value === null;
+const isSignalOrNone = (signal: unknown): boolean => isNone(signal) || isSignal(signal);
+
+/** Addresses of schemes that no platform fetches; files and blobs of others. */
+function isFetchable(url: string): boolean {
+  if (match(/^file:/, url)) return match(/^file:/, win.location.href) !== null;
+  return match(FETCHABLE, url) !== null && (!match(/^blob:/, url) || startsWith(url, `blob:${win.origin}/`));
 }
 
-function isWindow(self: unknown): boolean {
-  if (self === undefined || self === null || self === win) return true;
+const isThisWindow = (self: unknown): boolean => self === undefined || self === null || self === win;
+
+/** Of a window that is gone it cannot be told any more. */
+export function isOtherWindow(self: unknown): boolean {
+  if (isThisWindow(self)) return false;
   try {
     return windowOf(self) !== undefined;
   } catch {
@@ -55,32 +74,42 @@ function isWindow(self: unknown): boolean {
   }
 }
 
-const isSignalOrNone = (signal: unknown): boolean => signal === undefined || signal === null || isSignal(signal);
-
-/** Of a plain object only: reading other forms a second time could be noticed. */
+/** Of plain lists and objects only: reading other forms a second time could be noticed. */
 function hasBadHeader(headers: unknown): boolean {
-  if (typeof headers !== 'object' || headers === null || isArray(headers)) return false;
-  if (getPrototypeOf(headers) !== objectPrototype) return false;
+  if (typeof headers !== 'object' || headers === null) return false;
+  const isList = isArray(headers);
+  if (!isList && getPrototypeOf(headers) !== objectPrototype) return false;
   const names = ownKeys(headers);
   for (let i = 0; i < names.length; i++) {
     const name = names[i] as string;
     const value = getOwnPropertyDescriptor(headers, name)?.value as unknown;
-    if (!match(TOKEN, name)) return true;
-    if (typeof value === 'string' && match(FORBIDDEN_IN_VALUE, apply(trim, value, []))) return true;
+    if (isList ? isArray(value) && isBadPair(value) : isBad(name, value)) return true;
   }
   return false;
 }
 
-function isAccepted(init: unknown, url: string): boolean {
+const isBadPair = (pair: readonly unknown[]): boolean =>
+  pair.length !== 2 || isBad(getOwnPropertyDescriptor(pair, '0')?.value, getOwnPropertyDescriptor(pair, '1')?.value);
+
+const isBad = (name: unknown, value: unknown): boolean =>
+  (typeof name === 'string' && !match(TOKEN, name)) ||
+  (typeof value === 'string' && match(FORBIDDEN_IN_VALUE, apply(trim, value, [])) !== null);
+
+function isAccepted(options: Fields, method: string, url: string): boolean {
   const copy: Fields = create(null);
   let any = false;
   for (let i = 0; i < ASKED.length; i++) {
-    const value = dataOf(init, ASKED[i] as string);
-    if (value === undefined || value === null || typeof value === 'object' || typeof value === 'function') continue;
+    const value = options[ASKED[i] as string];
+    if (value === undefined) continue;
     copy[ASKED[i] as string] = value;
     any = true;
   }
+  if (isStream(options['body'])) {
+    copy['body'] = construct(NativeStream, [record({}), record({})]);
+    any = true;
+  }
   if (!any) return true;
+  copy['method'] = method;
   try {
     construct(NativeRequest, [url, copy]);
     return true;
@@ -89,8 +118,8 @@ function isAccepted(init: unknown, url: string): boolean {
   }
 }
 
-function isElsewhere(init: unknown, url: string): boolean {
-  return dataOf(init, 'mode') === 'same-origin' && !startsWith(url, `${win.origin}/`) && !match(/^(?:data|blob):/, url);
+function isElsewhere(options: Fields, url: string): boolean {
+  return options['mode'] === 'same-origin' && !startsWith(url, `${win.origin}/`) && !match(/^(?:data|blob):/, url);
 }
 
 const { trim, startsWith: starts } = String.prototype;

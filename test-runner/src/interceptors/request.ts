@@ -1,25 +1,28 @@
-// What can be known of a fetch from its arguments without touching anything that the app could notice.
+// What the platform reads of the arguments of a fetch. It is given stand-ins for what may run code of the app, which
+// see what it reads while it reads it: nothing is asked for twice, or at another time.
 import { byteLength, bytesOf, textSize } from '../engine/payload.ts';
-import { apply, getOwnPropertyDescriptor, getterOf, match, win } from '../shared/natives.ts';
+import {
+  apply,
+  construct,
+  create,
+  defineProperty,
+  type Fields,
+  get,
+  getOwnPropertyDescriptor,
+  getterOf,
+  match,
+  NativeProxy,
+  ownKeys,
+  record,
+  win,
+} from '../shared/natives.ts';
 import { sizeOfBlob } from './blobs.ts';
-import { isFetchable } from './refused.ts';
-
-export interface RequestFacts {
-  /** Resolved; empty where only the platform can tell. */
-  url: string;
-  method: string;
-  signal: unknown;
-  /** Kind and size of a body that is at hand. */
-  body: { kind: string; size?: number } | undefined;
-  /** Whether the body of the request that was given is used up. */
-  used: boolean;
-  /** Whether the address is one at all, and of a kind that is fetched; where only the platform can tell it is taken to be. */
-  fetchable: boolean;
-}
+import { AbortWatch } from './promises.ts';
 
 const NativeURL = URL;
 const NativeRequest = globalThis.Request;
 const { toUpperCase } = String.prototype;
+const { toPrimitive } = Symbol;
 const href = getterOf<string>(NativeURL.prototype, 'href');
 const username = getterOf<string>(NativeURL.prototype, 'username');
 const password = getterOf<string>(NativeURL.prototype, 'password');
@@ -28,28 +31,161 @@ const requestUrl = getterOf<string>(NativeRequest?.prototype, 'url');
 const requestMethod = getterOf<string>(NativeRequest?.prototype, 'method');
 const requestSignal = getterOf<unknown>(NativeRequest?.prototype, 'signal');
 const requestUsed = getterOf<boolean>(NativeRequest?.prototype, 'bodyUsed');
+const isLocked = getterOf<boolean>(globalThis.ReadableStream?.prototype, 'locked');
+
+const HAS = [globalThis.FormData?.prototype.has, globalThis.URLSearchParams?.prototype.has];
 
 /** Methods that are written in capitals whatever the app wrote (Fetch, section 2.2.1). */
 const NORMALISED = /^(?:delete|get|head|options|post|put)$/i;
+/** Options that the platform turns into text. */
+const TEXTS = record({
+  cache: true,
+  credentials: true,
+  duplex: true,
+  integrity: true,
+  method: true,
+  mode: true,
+  priority: true,
+  redirect: true,
+  referrer: true,
+  referrerPolicy: true,
+});
+/** The option that the platform reads last: one before it was refused where it has not come so far. */
+const LAST = lastOption();
 
-export function factsOf(args: unknown[]): RequestFacts {
-  const input = args[0];
-  const init = args[1];
-  const request = asRequest(input);
-  const given = dataOf(init, 'method');
-  const method = typeof given === 'string' ? given : (request?.method ?? 'GET');
-  const content = dataOf(init, 'body');
-  const url = request?.url ?? resolved(input);
-  const signal = dataOf(init, 'signal') ?? request?.signal;
-  const known = match(NORMALISED, method) ? (apply(toUpperCase, method, []) as string) : method;
-  return {
-    url: typeof url === 'string' ? url : '',
-    method: known,
-    signal,
-    body: content === undefined || content === null ? undefined : describe(content),
-    used: request?.used === true,
-    fetchable: typeof url === 'string' ? isFetchable(url) : url === undefined,
-  };
+interface KnownRequest {
+  url: string;
+  method: string;
+  signal: unknown;
+  /** Whether its body is used up. */
+  used: boolean;
+}
+
+export class RequestReading {
+  /** What the platform is to be called with. */
+  readonly args: unknown[];
+  /** The options, as far as they were read; methods and the like as texts. */
+  readonly options: Fields = create(null);
+  /** The request that was given instead of an address, as it was before the call. */
+  readonly request: KnownRequest | undefined;
+  watch: AbortWatch | undefined;
+  /** Whether nothing was put in the place of what may run code of the app: what that gives is not known then. */
+  readonly isLook: boolean;
+  /** Whether the body is a stream that somebody reads. */
+  locked = false;
+  /** What is fetched, as a text; of an object of the app's only once it has given one. */
+  private address: unknown;
+  private last: PropertyKey | undefined = LAST;
+  /** Objects of the app's that have yet to give a text. */
+  private pending = 0;
+
+  /** `byStandIns`, or else by a look at what is there, without what would run code of the app. */
+  constructor(given: readonly unknown[], byStandIns: boolean) {
+    this.isLook = !byStandIns;
+    const input = given[0];
+    const init = given[1];
+    this.request = asRequest(input);
+    this.address = this.request?.url ?? hrefOf(input) ?? input;
+    this.args = [];
+    for (let i = 0; i < given.length; i++) this.args[i] = given[i];
+    if (!isObject(init)) this.watch = AbortWatch.of(this.request?.signal);
+    else if (byStandIns) this.args[1] = this.seen(init);
+    else this.look(init);
+    if (byStandIns && isObject(this.address)) {
+      this.args[0] = this.textOf(this.address, (text) => {
+        this.address = text;
+      });
+    }
+  }
+
+  get method(): string {
+    const given = this.options['method'];
+    const method = typeof given === 'string' ? given : (this.request?.method ?? 'GET');
+    return match(NORMALISED, method) ? apply(toUpperCase, method, []) : method;
+  }
+
+  get signal(): unknown {
+    const { signal } = this.options;
+    return signal === undefined ? this.request?.signal : signal;
+  }
+
+  /** Resolved; `false` where it is no address, or only the platform can tell. */
+  get url(): string | false {
+    return this.request?.url ?? resolved(this.address);
+  }
+
+  /** Kind and size of a body that is at hand. */
+  get body(): { kind: string; size?: number } | undefined {
+    const { body } = this.options;
+    return body === undefined || body === null ? undefined : describe(body);
+  }
+
+  /** Whether the platform took everything for what it has to be, and no code of the app failed. */
+  get isComplete(): boolean {
+    return this.last === LAST && this.pending === 0;
+  }
+
+  private read(key: PropertyKey, value: unknown): unknown {
+    if (typeof key !== 'string') return value;
+    this.options[key] = value;
+    if (key === 'signal') this.watch = AbortWatch.of(this.signal);
+    if (key === 'body') this.locked = lockedStream(value);
+    return value;
+  }
+
+  private look(init: object): void {
+    const keys = ownKeys(init);
+    for (let i = 0; i < keys.length; i++) this.read(keys[i] as string, dataOf(init, keys[i] as string));
+    this.watch ??= AbortWatch.of(this.signal);
+    this.last = LAST;
+  }
+
+  private seen(init: object): object {
+    this.last = undefined;
+    return new NativeProxy(
+      init,
+      record({
+        get: (target: object, key: PropertyKey) => {
+          const value: unknown = get(target, key);
+          this.last = key;
+          if (!isObject(value)) return this.read(key, value);
+          if (key === 'body' && !isBody(value)) return this.textOf(value, (text) => this.read(key, text));
+          return this.read(key, TEXTS[key as string] === true ? `${value as unknown as string}` : value);
+        },
+      }),
+    );
+  }
+
+  /** An object that turns into the text that `input` turns into, when it is asked to. */
+  private textOf(input: object, turned: (text: string) => void): object {
+    this.pending++;
+    const value = () => {
+      const text = `${input as unknown as string}`;
+      this.pending--;
+      turned(text);
+      return text;
+    };
+    return defineProperty(create(null), toPrimitive, record({ value }));
+  }
+}
+
+const isObject = (value: unknown): value is object =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function';
+
+/** Whether a body is one of the platform's kinds; any other object is turned into text. */
+function isBody(value: object): boolean {
+  return isStream(value) || bytesOf(value) !== undefined || sizeOfBlob(value) !== undefined || isForm(value);
+}
+
+function isForm(value: object): boolean {
+  for (let i = 0; i < HAS.length; i++) {
+    try {
+      if (HAS[i]) return apply(HAS[i] as FormData['has'], value as FormData, ['']) !== undefined;
+    } catch {
+      // None of this kind.
+    }
+  }
+  return false;
 }
 
 /** The value of an own property, if reading it cannot be noticed. */
@@ -58,11 +194,28 @@ export function dataOf(object: unknown, key: string): unknown {
   return getOwnPropertyDescriptor(object, key)?.value;
 }
 
-interface KnownRequest {
-  url: string;
-  method: string;
-  signal: unknown;
-  used: boolean;
+export function lockedStream(stream: unknown): boolean {
+  try {
+    return isLocked(stream);
+  } catch {
+    return false;
+  }
+}
+
+export function isStream(object: unknown): boolean {
+  try {
+    return typeof isLocked(object) === 'boolean';
+  } catch {
+    return false;
+  }
+}
+
+function hrefOf(input: unknown): string | undefined {
+  try {
+    return isObject(input) ? href(input) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function asRequest(input: unknown): KnownRequest | undefined {
@@ -79,20 +232,10 @@ function asRequest(input: unknown): KnownRequest | undefined {
   }
 }
 
-/** The address, `false` where it is none that can be fetched, or nothing where only the platform can tell. */
-function resolved(input: unknown): string | false | undefined {
-  let text: string;
-  if (typeof input === 'string') text = input;
-  else if (typeof input === 'symbol') return false;
-  else if (typeof input === 'object' && input !== null) {
-    try {
-      text = href(input);
-    } catch {
-      return undefined;
-    }
-  } else text = `${input as number}`;
+function resolved(input: unknown): string | false {
+  if (typeof input === 'symbol' || isObject(input)) return false;
   try {
-    const url = new NativeURL(text, baseURI(win.document));
+    const url = new NativeURL(`${input as string}`, baseURI(win.document));
     return username(url) || password(url) ? false : href(url);
   } catch {
     return false;
@@ -105,4 +248,22 @@ function describe(content: unknown): { kind: string; size?: number } {
   if (bytes) return { kind: 'bytes', size: byteLength(bytes) };
   const size = sizeOfBlob(content);
   return size === undefined ? { kind: 'other' } : { kind: 'blob', size };
+}
+
+function lastOption(): PropertyKey | undefined {
+  let last: PropertyKey | undefined;
+  const options = new NativeProxy(
+    {},
+    {
+      get: (_, key) => {
+        last = key;
+      },
+    },
+  );
+  try {
+    construct(NativeRequest, ['/', options]);
+  } catch {
+    // The address may be of no use here; the options have been read by then.
+  }
+  return last;
 }

@@ -23,6 +23,9 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
   /** Responses whose stream the app has seen. A stream that nobody asks for is not to come into being. */
   const streamed = new SafeWeakMap<object, true>();
 
+  /** Responses made of the body of another one, which are not told of its abort. */
+  const rebuilt = new SafeWeakMap<object, true>();
+
   /** The branch behind a response whose body can be read; of others the platform refuses to read it, at once. */
   function readable(self: unknown): Branch | undefined {
     try {
@@ -38,16 +41,30 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
     const failed = (error: unknown) => bodies.guard(() => branch.failed(error));
     // The browser goes on reading when the page has let go of the response: its end is yet to come.
     branch.tap.holders++;
-    return follow(apply(native, self, []) as Promise<unknown>, seen, failed, branch.tap.watch);
+    const watch = rebuilt.has(self as object) ? undefined : branch.tap.watch;
+    return follow(apply(native, self, []) as Promise<unknown>, seen, failed, watch);
   }
 
-  /** The platform's own error for a text that is no JSON: another response is asked, which has to wait for it too. */
-  function refusal(notJson: string): Promise<unknown> {
+  /** Whether a body that was asked for now is told of before any that is asked for after it: it was there already. */
+  function isFirst(): () => boolean {
+    let first = true;
+    const other = apply(text, construct(NativeResponse, ['']), []) as Promise<unknown>;
+    const told = () => {
+      first = false;
+    };
+    settle(other, told, told);
+    return () => first;
+  }
+
+  /** The platform's own error for a text that is no JSON, which has other words where it had to wait for the text. */
+  function refusal(notJson: string, wasThere: boolean): Promise<unknown> {
+    // `json` takes one byte order mark away, as `text` did.
+    const marked = `\ufeff${notJson}`;
+    if (wasThere) return apply(json, construct(NativeResponse, [marked]), []);
     const stream = construct(target.ReadableStream, [
       record({
         start(controller: ReadableStreamDefaultController) {
-          // `json` takes one byte order mark away, as `text` did.
-          apply(enqueue, controller, [apply(encode, encoder, [`\ufeff${notJson}`])]);
+          apply(enqueue, controller, [apply(encode, encoder, [marked])]);
           apply(close, controller, []);
         },
       }),
@@ -69,15 +86,18 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
   patches.method(prototype, 'json', (native, self, args) => {
     const branch = readable(self);
     if (!branch) return apply(native, self, args);
+    let wasThere: () => boolean = () => false;
     // A value does not tell the text it was made of, so it is the text that is read.
-    return read(branch, text, self, (value, resolve, reject) => {
+    const result = read(branch, text, self, (value, resolve, reject) => {
       bodies.guard(() => branch.whole(value));
       try {
         resolve(parse(value as string));
       } catch {
-        settle(refusal(value as string), resolve, reject);
+        settle(refusal(value as string, wasThere()), resolve, reject);
       }
     });
+    wasThere = isFirst();
+    return result;
   });
   patches.method(prototype, 'formData', (native, self, args) => {
     const branch = readable(self);
@@ -110,6 +130,8 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
   });
   patches.constructing(target, 'Response', (made, args) => {
     const branch = bodies.of(args[0]);
-    if (branch) bodies.set(made, branch);
+    if (!branch) return;
+    bodies.set(made, branch);
+    rebuilt.set(made, true);
   });
 }

@@ -1,11 +1,11 @@
 // Streams of bodies: every way in which chunks reach the app. Chunks are seen when the app gets them, in the order and
 // at the pace in which it asks for them.
-import { apply, construct, getPrototypeOf, getterOf, isArray, SafeWeakMap, settle } from '../shared/natives.ts';
+import { apply, construct, getPrototypeOf, isArray, SafeWeakMap, settle } from '../shared/natives.ts';
 import type { Bodies } from './bodies.ts';
 import type { Branch } from './body.ts';
 import type { Patches } from './patch.ts';
 import { patchPipes } from './pipes.ts';
-import { dataOf } from './request.ts';
+import { dataOf, lockedStream } from './request.ts';
 import type { Realm } from './types.ts';
 
 interface Result {
@@ -97,16 +97,6 @@ function patchCancel(prototype: object, patches: Patches, bodies: Bodies): void 
     if (!locked) bodies.guard(() => bodies.of(self)?.cancelled());
     return promise;
   });
-}
-
-const isLocked = getterOf<boolean>(globalThis.ReadableStream?.prototype, 'locked');
-
-function lockedStream(self: unknown): boolean {
-  try {
-    return isLocked(self);
-  } catch {
-    return false;
-  }
 }
 
 /**

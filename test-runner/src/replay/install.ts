@@ -3,14 +3,13 @@
 import { type Constructing, Patches } from '../interceptors/patch.ts';
 import { follow, handOn } from '../interceptors/promises.ts';
 import { isRefused } from '../interceptors/refused.ts';
-import { dataOf, factsOf } from '../interceptors/request.ts';
+import { dataOf, isStream, RequestReading } from '../interceptors/request.ts';
 import type { Realm } from '../interceptors/types.ts';
 import { apply, getterOf, own, SafeWeakMap, win } from '../shared/natives.ts';
 import { Claims, type Kind } from './claim.ts';
 
 const requestHeaders = getterOf<Headers>(globalThis.Request?.prototype, 'headers');
 const requestCredentials = getterOf<string>(globalThis.Request?.prototype, 'credentials');
-const streamLocked = getterOf<boolean>(globalThis.ReadableStream?.prototype, 'locked');
 
 export function installReplay(place: string, target: Realm = win as Realm): void {
   const patches = new Patches();
@@ -31,15 +30,16 @@ export function installReplay(place: string, target: Realm = win as Realm): void
   patches.constructing(target, 'WebSocket', remember, redirecting('websocket'));
   patches.constructing(target, 'EventSource', remember, redirecting('eventsource'));
   patches.method(target, 'fetch', (native, self, args) => {
-    const facts = factsOf(args);
-    const played =
-      facts.url && !isRefused(self, args, facts) ? claims.claim('fetch', facts.method, facts.url) : undefined;
-    if (played === undefined) return apply(native, self, args);
-    const promise: Promise<unknown> = apply(native, self, [played, initOf(args, facts.method, facts.signal)]);
+    const asked = new RequestReading(args, false);
+    const { url, method, signal } = asked;
+    asked.watch?.end();
+    const played = url && !isRefused(self, asked) ? claims.claim('fetch', method, url) : undefined;
+    if (!url || played === undefined) return apply(native, self, args);
+    const promise: Promise<unknown> = apply(native, self, [played, initOf(args, method, signal)]);
     return follow<Response>(
       promise,
       (response, resolve) => {
-        addresses.set(response, facts.url);
+        addresses.set(response, url);
         handOn(response, resolve);
       },
       () => {},
@@ -80,14 +80,6 @@ function initOf([input, init]: unknown[], method: string, signal: unknown): Requ
   if (isStream(dataOf(init, 'body'))) copy['body'] = '';
   if (own(copy, 'mode') === 'same-origin') copy['mode'] = 'cors';
   return copy as RequestInit;
-}
-
-function isStream(body: unknown): boolean {
-  try {
-    return typeof streamLocked(body) === 'boolean';
-  } catch {
-    return false;
-  }
 }
 
 /** What is played says the address that the app knows. */

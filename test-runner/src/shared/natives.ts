@@ -122,7 +122,7 @@ function hasOwnSpecies(): boolean {
 /** Does something while a property that the app may have put on a prototype cannot be found through the object. */
 export function shielded(object: object, key: string, task: () => unknown): void {
   const hidden = !hasOwn(object, key) && key in object && isExtensible(object);
-  if (hidden) defineProperty(object, key, { value: undefined, configurable: true });
+  if (hidden) defineProperty(object, key, record({ configurable: true }));
   try {
     task();
   } finally {
