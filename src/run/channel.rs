@@ -159,8 +159,8 @@ impl Channel {
     }
 
     fn read_piece(&mut self, payload: &str) -> Heard {
-        match serde_json::from_str::<TransportPiece>(payload) {
-            Ok(piece) if piece.doc == self.doc => Heard::Records { seq: piece.seq, records: self.pieces.take(&piece) },
+        match TransportPiece::parse(payload) {
+            Some(piece) if piece.doc == self.doc => Heard::Records { seq: piece.seq, records: self.pieces.take(piece) },
             _ => Heard::Other,
         }
     }
