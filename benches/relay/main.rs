@@ -121,13 +121,19 @@ fn quantile<T: Copy + PartialOrd>(all: &[T], part: f64) -> T {
 }
 
 fn print_times(ways: &[(&str, Way<'_>)], measured: &[Measured]) {
-    println!("\n| way | round trip p50 | p99 | calls a second, {AT_ONCE} at once | 1 MiB both ways | 10 MiB | 50 MiB |");
+    println!(
+        "\n| way | round trip p50 | p99 | calls a second, {AT_ONCE} at once | 1 MiB both ways | 10 MiB | 50 MiB |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for ((name, _), all) in ways.iter().zip(measured) {
         let us = |part| quantile(&all.trips, part).as_secs_f64() * 1e6;
         let rate = quantile(&all.rates, 0.5);
         let [one, ten, fifty] = all.sizes.each_ref().map(|took| quantile(took, 0.5).as_secs_f64() * 1e3);
-        println!("| {name} | {:.0} µs | {:.0} µs | {rate:.0} | {one:.1} ms | {ten:.0} ms | {fifty:.0} ms |", us(0.5), us(0.99));
+        println!(
+            "| {name} | {:.0} µs | {:.0} µs | {rate:.0} | {one:.1} ms | {ten:.0} ms | {fifty:.0} ms |",
+            us(0.5),
+            us(0.99)
+        );
     }
 }
 

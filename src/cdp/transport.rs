@@ -146,11 +146,7 @@ async fn write_pipe(mut writer: impl AsyncWrite + Unpin, mut frames: mpsc::Recei
     }
 }
 
-async fn read_pipe(
-    mut reader: impl AsyncRead + Unpin,
-    frames: Inlet,
-    last_words: impl Future<Output = String>,
-) {
+async fn read_pipe(mut reader: impl AsyncRead + Unpin, frames: Inlet, last_words: impl Future<Output = String>) {
     let mut pending = Vec::new();
     let mut chunk = vec![0; READ_BUFFER];
     let reason = loop {

@@ -11,8 +11,8 @@ use super::conversation::Hello;
 use super::leg::AgentSays;
 use super::queue::QueueIn;
 use super::registry::{LegId, TargetId};
-use crate::cdp::{CloseReason, Taken};
 use crate::cdp::transport::{self, Peer, Transport};
+use crate::cdp::{CloseReason, Taken};
 use crate::secret::{Hidden, SafeUrl};
 use crate::user_agent;
 
