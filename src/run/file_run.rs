@@ -187,8 +187,7 @@ impl FileRun {
         }
         let running = std::mem::take(&mut self.running);
         if running.is_empty() {
-            // What never ends is a failure of its own; a page that leaves after its work is not.
-            if self.all_finished() && !matches!(cause, LossCause::Busy | LossCause::Frozen) {
+            if self.all_finished() {
                 let message = lost_after_the_last_test(cause);
                 let notice = EventKind::Notice { level: NoticeLevel::Warning, message };
                 return Step { events: vec![(None, notice)], ..Step::default() };

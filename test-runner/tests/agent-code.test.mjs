@@ -1,10 +1,19 @@
 // How the agent runs code where the page's policy forbids eval, and what it does where no way is left.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { relayForTests } from '../harness/relay.mjs';
+import { after, afterEach, before, test } from 'node:test';
+import { FakeRelay } from '../harness/relay.mjs';
 
-const relay = await relayForTests();
+let relay;
 let page;
+before(async () => {
+  relay = await FakeRelay.start();
+});
+afterEach(async () => {
+  await page?.close();
+  page = undefined;
+  relay.reset();
+});
+after(() => relay?.stop());
 
 /** Reports of the page's policy, as its own scripts see them. */
 const VIOLATIONS = `globalThis.violations = [];

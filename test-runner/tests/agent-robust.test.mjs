@@ -1,10 +1,19 @@
 // The agent and the app: neither breaks the other.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { relayForTests } from '../harness/relay.mjs';
+import { after, afterEach, before, test } from 'node:test';
+import { FakeRelay } from '../harness/relay.mjs';
 
-const relay = await relayForTests();
+let relay;
 let page;
+before(async () => {
+  relay = await FakeRelay.start();
+});
+afterEach(async () => {
+  await page?.close();
+  page = undefined;
+  relay.reset();
+});
+after(() => relay?.stop());
 
 async function attached(first) {
   const { page: own, leg } = await relay.attached(first);

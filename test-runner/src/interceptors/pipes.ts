@@ -1,5 +1,5 @@
 // `pipeTo` and `pipeThrough`: what is piped never reaches the script, so a stream that hands everything on is put in
-// between. It holds one chunk at most, and passes errors and cancellations on in both directions.
+// between. It asks when it is asked, and passes errors and cancellations on in both directions.
 import {
   apply,
   construct,
@@ -20,34 +20,68 @@ const OPTIONS = ['preventAbort', 'preventCancel', 'preventClose', 'signal'];
 const MAX_DEPTH = 8;
 
 export function patchPipes(target: Realm, patches: Patches, bodies: Bodies): void {
-  const { ReadableStream: Native, TransformStream: Transform, WritableStream: Writable } = target;
-  if (!Transform || !Writable || !Native.prototype.pipeTo) return;
-  const { pipeTo, pipeThrough } = Native.prototype;
+  const { ReadableStream: Native, WritableStream: Writable } = target;
+  if (!Writable || !Native.prototype.pipeTo) return;
+  const { pipeTo, pipeThrough, getReader } = Native.prototype;
+  const { read, cancel, releaseLock } = target.ReadableStreamDefaultReader.prototype;
+  const { enqueue, close, error } = target.ReadableStreamDefaultController.prototype;
   const isLocked = getterOf<boolean>(Native.prototype, 'locked');
   const isTaken = getterOf<boolean>(Writable.prototype, 'locked');
-  const readableOf = getterOf<ReadableStream>(Transform.prototype, 'readable');
-  const writableOf = getterOf<WritableStream>(Transform.prototype, 'writable');
-  const { enqueue } = target.TransformStreamDefaultController.prototype;
 
-  /** A stream that shows what passes, fed by the given one. */
-  function shown(source: unknown, branch: Branch): ReadableStream {
-    const between = construct(Transform, [
+  /** Pipes by way of another stream, which takes the place of the source once the platform has accepted to pipe it. */
+  function show(native: Native, source: unknown, args: unknown[], branch: Branch): unknown {
+    let reader: unknown;
+    let first: Promise<unknown> | undefined;
+    let cancelled = false;
+    const release = () => apply(releaseLock, reader, []);
+    const end = (how: () => void, last: () => unknown) => {
+      if (cancelled) return;
+      bodies.guard(how);
+      release();
+      last();
+    };
+    const readable = construct(Native, [
       record({
-        transform(chunk: unknown, controller: TransformStreamDefaultController) {
-          bodies.guard(() => branch.chunk(chunk));
-          apply(enqueue, controller, [chunk]);
+        pull(controller: ReadableStreamDefaultController) {
+          const next: Promise<unknown> = first ?? apply(read, reader, []);
+          first = undefined;
+          settle(
+            next,
+            (result) => {
+              const { done, value } = result as ReadableStreamReadResult<unknown>;
+              if (done) {
+                end(
+                  () => branch.tap.end('end'),
+                  () => apply(close, controller, []),
+                );
+              } else if (!cancelled) {
+                bodies.guard(() => branch.chunk(value));
+                apply(enqueue, controller, [value]);
+              }
+            },
+            (reason) =>
+              end(
+                () => branch.failed(reason),
+                () => apply(error, controller, [reason]),
+              ),
+          );
+        },
+        cancel(reason: unknown) {
+          cancelled = true;
+          bodies.guard(() => branch.cancelled());
+          const result: Promise<unknown> = apply(cancel, reader, [reason]);
+          settle(result, release, release);
+          return result;
         },
       }),
-      record({}),
-      record({}),
+      record({ highWaterMark: 0 }),
     ]);
-    const piped: Promise<unknown> = apply(pipeTo, source, [writableOf(between)]);
-    settle(
-      piped,
-      () => bodies.guard(() => branch.tap.end('end')),
-      (error) => bodies.guard(() => branch.failed(error)),
-    );
-    return readableOf(between);
+    const result: unknown = apply(native, readable, args);
+    if (!isLocked(readable)) return result;
+    reader = apply(getReader, source, [record({})]);
+    // What is piped counts as used from the start.
+    first = apply(read, reader, []) as Promise<unknown>;
+    return result;
   }
 
   /** Whether the platform would start to pipe, and whether that can be told without being noticed. */
@@ -67,7 +101,7 @@ export function patchPipes(target: Realm, patches: Patches, bodies: Bodies): voi
   function piping(native: Native, self: unknown, args: unknown[], destination: unknown): unknown {
     const branch = bodies.of(self);
     if (!branch || branch.tap.ended) return apply(native, self, args);
-    if (starts(self, destination, args[1])) return apply(native, shown(self, branch), args);
+    if (starts(self, destination, args[1])) return show(native, self, args, branch);
     const result: unknown = apply(native, self, args);
     bodies.guard(() => {
       if (isLocked(self)) unobserved(branch);

@@ -20,7 +20,6 @@ import { isStream, type RequestReading } from './request.ts';
 
 const NativeRequest = globalThis.Request;
 const NativeStream = globalThis.ReadableStream;
-const objectPrototype = Object.prototype;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
 const FORBIDDEN_METHOD = /^(?:connect|trace|track)$/i;
 const FORBIDDEN_IN_VALUE = /[\0\r\n]|[^\0-\xff]/;
@@ -74,11 +73,11 @@ export function isOtherWindow(self: unknown): boolean {
   }
 }
 
-/** Of plain lists and objects only: reading other forms a second time could be noticed. */
+/** Of what was seen by name, and of plain lists: reading other forms a second time could be noticed. */
 function hasBadHeader(headers: unknown): boolean {
   if (typeof headers !== 'object' || headers === null) return false;
   const isList = isArray(headers);
-  if (!isList && getPrototypeOf(headers) !== objectPrototype) return false;
+  if (!isList && getPrototypeOf(headers) !== null) return false;
   const names = ownKeys(headers);
   for (let i = 0; i < names.length; i++) {
     const name = names[i] as string;

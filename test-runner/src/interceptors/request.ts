@@ -10,6 +10,7 @@ import {
   get,
   getOwnPropertyDescriptor,
   getterOf,
+  isArray,
   match,
   NativeProxy,
   ownKeys,
@@ -22,7 +23,8 @@ import { AbortWatch } from './promises.ts';
 const NativeURL = URL;
 const NativeRequest = globalThis.Request;
 const { toUpperCase } = String.prototype;
-const { toPrimitive } = Symbol;
+const { iterator, toPrimitive } = Symbol;
+const hasHeader = globalThis.Headers?.prototype.has;
 const href = getterOf<string>(NativeURL.prototype, 'href');
 const username = getterOf<string>(NativeURL.prototype, 'username');
 const password = getterOf<string>(NativeURL.prototype, 'password');
@@ -140,17 +142,36 @@ export class RequestReading {
     this.last = LAST;
   }
 
+  /** The traps of a proxy for nothing: one for the options themselves would look at them once more. */
   private seen(init: object): object {
     this.last = undefined;
+    const read = (_: object, key: PropertyKey) => {
+      const value: unknown = get(init, key);
+      this.last = key;
+      if (!isObject(value)) return this.read(key, value);
+      if (key === 'headers' && !isArray(value) && !isHeaders(value)) return this.listed(value);
+      if (key === 'body' && !isBody(value)) return this.textOf(value, (text) => this.read(key, text));
+      return this.read(key, TEXTS[key as string] === true ? `${value as unknown as string}` : value);
+    };
+    return new NativeProxy({}, record({ get: read }));
+  }
+
+  /** Headers by name, or in the form of an iterable of the app's, of which nothing is seen. */
+  private listed(headers: object): object {
+    const names: Fields = create(null);
+    this.read('headers', names);
     return new NativeProxy(
-      init,
+      {},
       record({
-        get: (target: object, key: PropertyKey) => {
-          const value: unknown = get(target, key);
-          this.last = key;
-          if (!isObject(value)) return this.read(key, value);
-          if (key === 'body' && !isBody(value)) return this.textOf(value, (text) => this.read(key, text));
-          return this.read(key, TEXTS[key as string] === true ? `${value as unknown as string}` : value);
+        get: (_: object, key: PropertyKey) => {
+          const value: unknown = get(headers, key);
+          if (typeof key === 'string') names[key] = value;
+          return key === iterator && typeof value === 'function' ? () => apply(value, headers, []) : value;
+        },
+        ownKeys: () => ownKeys(headers),
+        getOwnPropertyDescriptor: (_: object, key: PropertyKey) => {
+          const found = getOwnPropertyDescriptor(headers, key);
+          return found && record({ enumerable: found.enumerable, configurable: true, value: undefined });
         },
       }),
     );
@@ -171,6 +192,14 @@ export class RequestReading {
 
 const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';
+
+function isHeaders(value: object): boolean {
+  try {
+    return apply(hasHeader as Headers['has'], value as Headers, ['a']) !== undefined;
+  } catch {
+    return false;
+  }
+}
 
 /** Whether a body is one of the platform's kinds; any other object is turned into text. */
 function isBody(value: object): boolean {
