@@ -239,7 +239,7 @@ impl ExceptionDetails {
         };
         let mut frames = self.stack_trace.as_ref().map(StackTrace::page_frames).unwrap_or_default();
         if frames.is_empty() && !self.url.is_empty() {
-            let (line, column) = (self.line_number + 1, self.column_number + 1);
+            let (line, column) = (self.line_number.saturating_add(1), self.column_number.saturating_add(1));
             frames.push(PageFrame { function: String::new(), url: self.url.clone(), line, column });
         }
         PageError { name, message, kind: ErrorKind::Error, frames, ..PageError::default() }

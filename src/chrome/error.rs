@@ -49,7 +49,7 @@ pub enum ChromeError {
         stderr: String,
     },
     /// A folder or pipe for it could not be made.
-    #[error("a {what} for the browser could not be made: {why}")]
+    #[error("a {what} for the browser could not be made: {why}. TMPDIR names the folder for such things")]
     Prepare {
         /// Profile folder or pipe.
         what: &'static str,

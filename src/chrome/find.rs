@@ -65,6 +65,8 @@ mod tests {
         let error = find(Some("/x/chrome"), &["/a/chromium"]).unwrap_err().to_string();
         assert!(error.contains("/x/chrome") && error.contains("--browser"), "{error}");
         assert_eq!(find(Some("chromium"), &["/b/chromium"]).unwrap(), Path::new("/b/chromium"));
+        let here = find(Some("chromium"), &["chromium", "/b/chromium"]).unwrap();
+        assert_eq!(here.as_os_str(), "./chromium", "a bare name would be started from PATH");
     }
 
     #[test]

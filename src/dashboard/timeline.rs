@@ -116,7 +116,7 @@ impl Timeline {
                 "connection" => drop(self.connect(record)),
                 "message" => self.add(record),
                 "payload" => self.complete(record),
-                "gap" => self.lost += record["messages"].as_u64().unwrap_or(1),
+                "gap" => self.lost = self.lost.saturating_add(record["messages"].as_u64().unwrap_or(1)),
                 _ => {}
             }
         }

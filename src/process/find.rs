@@ -25,7 +25,8 @@ impl<'a> Finder<'a> {
     /// What a person asked for: a path, or a name in `PATH`.
     pub fn asked(&self, asked: &Path) -> Option<PathBuf> {
         let is_name = asked.components().count() == 1;
-        let path = (self.is_file)(asked).then(|| asked.to_owned());
+        // Whoever starts a bare name would look for it in `PATH`.
+        let path = (self.is_file)(asked).then(|| if is_name { Path::new(".").join(asked) } else { asked.to_owned() });
         path.or_else(|| is_name.then(|| self.named(asked)).flatten())
     }
 

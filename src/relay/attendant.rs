@@ -128,7 +128,7 @@ impl Attendant {
             }
             Input::TooLarge(leg) if self.is_current(leg) => {
                 tracing::warn!("the page sent a message of more than 100 MiB, which was dropped");
-                self.conversation.skipped(self.conversation.received() + 1);
+                self.conversation.skipped(self.conversation.received().saturating_add(1));
             }
             Input::Connect(peer) => {
                 self.conversation.client_changed();

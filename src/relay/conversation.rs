@@ -104,7 +104,7 @@ impl Conversation {
 
     /// A message from the page.
     pub(super) fn page_says(&mut self, text: String) -> Step {
-        self.received += 1;
+        self.received = self.received.saturating_add(1);
         let mut step = Step::default();
         let Some(envelope) = Envelope::read(&text) else { return step };
         match envelope.number() {

@@ -73,7 +73,8 @@ impl Volume {
         } else {
             self.outgoing += 1;
         }
-        self.bytes += bytes;
+        // Sizes and counts are what a page said.
+        self.bytes = self.bytes.saturating_add(bytes);
     }
 }
 
@@ -94,7 +95,10 @@ impl Traffic {
                     let coverage = Coverage::deserialize(record).unwrap_or_default();
                     self.coverage.insert(coverage.session.clone(), coverage);
                 }
-                "gap" => self.lost += record["messages"].as_u64().or(record["pieces"].as_u64()).unwrap_or(1),
+                "gap" => {
+                    let lost = record["messages"].as_u64().or(record["pieces"].as_u64()).unwrap_or(1);
+                    self.lost = self.lost.saturating_add(lost);
+                }
                 _ => {}
             }
         }
@@ -164,7 +168,8 @@ impl Traffic {
             let frames = (coverage.frames > 0).then_some(("frame", coverage.frames));
             let others = coverage.not_recorded.iter().map(|(reason, count)| (reason.as_str(), *count));
             for (reason, count) in frames.into_iter().chain(others) {
-                *all.entry(reason).or_insert(0) += count;
+                let all = all.entry(reason).or_insert(0_u64);
+                *all = all.saturating_add(count);
             }
         }
         all

@@ -151,7 +151,7 @@ impl Channel {
         // A reconnecting page may send a batch again: what was seen is skipped.
         let seen = self.next_seq.saturating_sub(batch.seq).min(count);
         let missing = batch.seq.saturating_sub(self.next_seq);
-        self.next_seq = self.next_seq.max(batch.seq + count);
+        self.next_seq = self.next_seq.max(batch.seq.saturating_add(count));
         let events = batch.events.into_iter().skip(usize::try_from(seen).unwrap_or(usize::MAX)).collect();
         if missing > 0 {
             self.ready.push_back(Heard::Page(events));

@@ -271,7 +271,7 @@ impl Run<'_> {
             Recorded::Since(info) if !info.before_content => format!(
                 "the recorder came {} after the page had begun: what the page exchanged before is not recorded, nor are \
                  sockets that were open by then",
-                words(Duration::from_secs_f64(info.from.max(0.0) / 1000.0))
+                words(Duration::try_from_secs_f64(info.from / 1000.0).unwrap_or_default())
             ),
             Recorded::Refused(why) => format!("what the page exchanges is not recorded, because it refused: {why}"),
             Recorded::Since(_) | Recorded::Unwanted => return,

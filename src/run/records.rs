@@ -40,7 +40,7 @@ impl Pieces {
             self.skips = true;
             records.push(json!({ "kind": "gap", "pieces": lost }));
         }
-        self.next_seq = piece.seq + 1;
+        self.next_seq = piece.seq.saturating_add(1);
         for part in piece.text.split_inclusive('\n') {
             self.line.push_str(part);
             if part.ends_with('\n') {

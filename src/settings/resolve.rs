@@ -69,6 +69,9 @@ pub fn project_root(flags: &Given, around: &Surroundings<'_>) -> Result<Sourced<
     match &flags.project_root {
         Some(text) => Sourced { value: text.clone(), source: Source::Flag("--project-root") }.parse(|text| {
             let path = around.cwd.join(text);
+            if text.is_empty() {
+                return Err("the path is missing".into());
+            }
             if path.is_dir() { Ok(path) } else { Err("there is no such folder".into()) }
         }),
         None => Ok(Sourced::default_of(nearest_package(&around.cwd).unwrap_or(&around.cwd).to_path_buf())),

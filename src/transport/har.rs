@@ -132,7 +132,7 @@ fn content(connection: &Connection, messages: &[Message]) -> Value {
         "" => "x-unknown",
         kind => kind,
     };
-    let size: u64 = messages.iter().map(|message| message.size).sum();
+    let size: u64 = messages.iter().fold(0, |size: u64, message| size.saturating_add(message.size));
     content.insert("size".into(), connection.number("bodyBytes").unwrap_or(size).into());
     content.insert("mimeType".into(), kind.into());
     if connection.protocol != Protocol::FetchStream {
@@ -182,6 +182,7 @@ fn event(message: &Message) -> Value {
 }
 
 fn date(ms: f64) -> String {
-    let since = Duration::try_from_secs_f64(ms / 1000.0).unwrap_or_default();
+    // What a page says may be any number; there is a word only for times up to the end of the year 9999.
+    let since = Duration::try_from_secs_f64(ms.clamp(0.0, 253_402_300_799_999.0) / 1000.0).unwrap_or_default();
     humantime::format_rfc3339_millis(UNIX_EPOCH + since).to_string()
 }

@@ -118,7 +118,10 @@ impl<R: Read + Seek> Timeline<R> {
                 let coverage: Coverage = record::of(&record);
                 self.coverage.insert(coverage.session.clone(), coverage);
             }
-            Some("gap") => self.lost += record["messages"].as_u64().or(record["pieces"].as_u64()).unwrap_or(1),
+            Some("gap") => {
+                let lost = record["messages"].as_u64().or(record["pieces"].as_u64()).unwrap_or(1);
+                self.lost = self.lost.saturating_add(lost);
+            }
             _ => {}
         }
     }

@@ -25,7 +25,7 @@ pub enum WebkitError {
         install: &'static str,
     },
     /// A folder or file for it could not be made.
-    #[error("a {what} for WebKit could not be made: {why}")]
+    #[error("a {what} for WebKit could not be made: {why}. TMPDIR names the folder for such things")]
     Prepare {
         /// What was to be made.
         what: &'static str,

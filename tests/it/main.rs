@@ -10,6 +10,7 @@ mod dashboard;
 mod doctor;
 mod documents;
 mod endpoint;
+mod hostile_phones;
 mod links;
 mod lost_pages;
 mod mcp;

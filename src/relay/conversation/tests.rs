@@ -150,3 +150,18 @@ fn deliver(
     }
     phone.outbox.extend(unread);
 }
+
+#[test]
+fn a_page_that_counts_wildly_breaks_nothing() {
+    let mut conversation = Conversation::default();
+    let hello = |received| Hello { doc: "d".into(), received, ..Hello::default() };
+    conversation.connected(&hello(u64::MAX));
+    conversation.skipped(u64::MAX);
+    let step = conversation.page_says(r#"{"method":"Page.x"}"#.into());
+    assert_eq!((step.to_client.len(), conversation.received()), (1, u64::MAX));
+    conversation.confirmed(u64::MAX);
+    assert_eq!(conversation.client_says(r#"{"id":1,"method":"Page.y"}"#).to_page.len(), 1);
+    conversation.confirmed(u64::MAX);
+    conversation.disconnected();
+    assert!(conversation.connected(&hello(0)).0.to_page.is_empty(), "what was confirmed is not sent again");
+}

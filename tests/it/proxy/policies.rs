@@ -77,6 +77,13 @@ fn several_policies_are_widened_each() {
 }
 
 #[test]
+fn an_integrity_policy_lets_the_agent_in() {
+    let headers =
+        ["Content-Security-Policy: script-src 'nonce-app'", "Integrity-Policy: blocked-destinations=(script)"];
+    passes_in_chrome("integrity", &app(&headers, None), &strict(INLINE));
+}
+
+#[test]
 fn policies_in_the_page_are_widened_too() {
     let both = app(
         &["Content-Security-Policy: connect-src 'none'"],

@@ -177,3 +177,23 @@ fn types_and_codings_are_read_as_they_are_written() {
     assert_eq!(coded("GZIP, br"), Some(vec![Coding::Gzip, Coding::Brotli]));
     assert_eq!(coded("gzip, dcb"), None);
 }
+
+#[test]
+fn integrity_policies_ask_nothing_of_scripts() {
+    for (policy, expected) in [
+        ("blocked-destinations=(script)", "blocked-destinations=()"),
+        (
+            "blocked-destinations=( style script;x=1  ), sources=(inline), endpoints=(script)",
+            "blocked-destinations=(style), sources=(inline), endpoints=(script)",
+        ),
+        (
+            "endpoints=(script), blocked-destinations = (scripts)",
+            "endpoints=(script), blocked-destinations = (scripts)",
+        ),
+        ("blocked-destinations=(script", "blocked-destinations=(script"),
+        ("blocked-destinations", "blocked-destinations"),
+        ("", ""),
+    ] {
+        assert_eq!(without_scripts(policy), expected, "{policy}");
+    }
+}
