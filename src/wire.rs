@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Name of the binding (`Runtime.addBinding`) the page calls with a JSON [`Batch`].
 pub const BINDING: &str = "__ait_emit";
-/// Name of the binding the page calls with a JSON [`TransportPiece`]; apart from [`BINDING`], so that results never wait
+/// Name of the binding the page calls with a [`TransportPiece`]; apart from [`BINDING`], so that results never wait
 /// for what was recorded, nor the other way round.
 pub const TRANSPORT_BINDING: &str = "__ait_transport";
 /// Name of the global object the injected runtime installs.
@@ -38,16 +38,27 @@ impl Batch {
     }
 }
 
-/// One call of the transport binding: a piece of the document's records, which are lines of JSON. The page sends the next
-/// one when this one was confirmed with `__ait.took(seq)`, or when it is being left.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TransportPiece {
+/// One call of the transport binding: a piece of the document's records, which are lines: JSON objects, and messages as
+/// lists (`test-runner/src/engine/row-line.ts`). The page sends the next one when this one was confirmed with
+/// `__ait.took(seq)`, or when it is being left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransportPiece<'a> {
     /// Random id of the document the runtime lives in.
-    pub doc: String,
+    pub doc: &'a str,
     /// From 0 per document: a gap means that a piece was lost.
     pub seq: u64,
     /// The next part of the lines; it may begin and end anywhere in one.
-    pub text: String,
+    pub text: &'a str,
+}
+
+impl<'a> TransportPiece<'a> {
+    /// Reads the argument of a call of the binding: a line that says which piece it is, and the piece as it is. Nothing for
+    /// what the recorder would not send.
+    pub fn parse(payload: &'a str) -> Option<Self> {
+        let (head, text) = payload.split_once('\n')?;
+        let (doc, seq) = head.split_once(' ')?;
+        Some(Self { doc, seq: seq.parse().ok()?, text })
+    }
 }
 
 /// A way for a page to exchange something with a server.

@@ -15,6 +15,7 @@ use super::envelope::{self, Incoming, Refusal};
 use super::error::CloseReason;
 use super::events::{CdpEvent, EventStream, Queue};
 use super::session::Closing;
+use super::transport::Incoming as Frames;
 use super::{CdpError, Session, Transport};
 
 /// A connection to a browser or to one page. Clones share it; when the last one and the last session are gone it closes.
@@ -134,7 +135,7 @@ impl Client {
     }
 }
 
-async fn read(shared: std::sync::Weak<Shared>, mut incoming: mpsc::Receiver<Result<String, CloseReason>>) {
+async fn read(shared: std::sync::Weak<Shared>, mut incoming: Frames) {
     loop {
         let frame = incoming.recv().await;
         let Some(shared) = shared.upgrade() else { return };

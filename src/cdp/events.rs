@@ -133,6 +133,11 @@ impl EventStream {
         self.queue.pop().flatten()
     }
 
+    /// How many are here already.
+    pub fn waiting(&self) -> usize {
+        self.queue.state().events.len()
+    }
+
     /// Events dropped since the last one that was queued.
     pub fn lost(&self) -> u64 {
         self.queue.state().lost

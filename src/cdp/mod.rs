@@ -20,11 +20,13 @@ mod error;
 mod events;
 mod lenient;
 mod remote_object;
+mod room;
 mod session;
 
 pub use client::{Client, Stats};
 pub use error::{CdpError, CloseReason};
 pub use events::{CdpEvent, EventStream};
 pub use remote_object::RemoteObject;
+pub use room::{Room, Taken};
 pub use session::Session;
 pub use transport::Transport;

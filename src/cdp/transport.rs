@@ -11,10 +11,10 @@ use tokio::task::JoinSet;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 
-use super::CloseReason;
+use super::{CloseReason, Room, Taken};
 
-/// Frames that may wait in each direction before the sender has to wait: enough for a burst of enables, few enough that
-/// a stalled other end is felt.
+/// Frames that may wait in each direction before the sender has to wait, as long as they are small: enough for a burst of
+/// enables, few enough that a stalled other end is felt.
 const QUEUE: usize = 256;
 /// Largest frame taken from a browser: Chrome itself sends at most 100 MiB (a screenshot or a body).
 const MAX_FRAME: usize = 128 << 20;
@@ -27,17 +27,54 @@ const READ_BUFFER: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Transport {
     pub(super) outgoing: mpsc::Sender<String>,
-    /// Frames, and last the reason why there are no more.
-    pub(super) incoming: mpsc::Receiver<Result<String, CloseReason>>,
+    pub(super) incoming: Incoming,
     pub(super) tasks: JoinSet<()>,
+}
+
+/// What comes in, and the room it takes until then.
+type Frame = (Result<String, CloseReason>, Option<Taken>);
+
+/// Frames, and last the reason why there are no more.
+#[derive(Debug)]
+pub(super) struct Incoming(mpsc::Receiver<Frame>);
+
+impl Incoming {
+    pub(super) async fn recv(&mut self) -> Option<Result<String, CloseReason>> {
+        Some(self.0.recv().await?.0)
+    }
+}
+
+/// Where frames for an [`Incoming`] go in.
+#[derive(Debug)]
+struct Inlet {
+    sender: mpsc::Sender<Frame>,
+    room: Room,
+}
+
+impl Inlet {
+    fn new() -> (Self, Incoming) {
+        let (sender, receiver) = mpsc::channel(QUEUE + 1);
+        (Self { sender, room: Room::default() }, Incoming(receiver))
+    }
+
+    /// Waits while too much waits.
+    async fn send(&self, frame: String) -> Result<(), PeerGone> {
+        let room = self.room.take(frame.len()).await;
+        self.sender.send((Ok(frame), Some(room))).await.map_err(|_| PeerGone)
+    }
+
+    /// Says why there are no more.
+    async fn end(self, reason: CloseReason) {
+        drop(self.sender.send((Err(reason), None)).await);
+    }
 }
 
 /// The other end of a [`memory`] transport.
 #[derive(Debug)]
 pub struct Peer {
-    outgoing: mpsc::Sender<Result<String, CloseReason>>,
-    /// Room for the reason of the end, whatever waits before it.
-    last: Option<mpsc::OwnedPermit<Result<String, CloseReason>>>,
+    outgoing: Inlet,
+    /// A place for the reason of the end, whatever waits before it.
+    last: Option<mpsc::OwnedPermit<Frame>>,
     incoming: mpsc::Receiver<String>,
 }
 
@@ -48,20 +85,20 @@ pub struct PeerGone;
 
 /// Two ends in memory: what one sends the other receives.
 pub fn memory() -> (Peer, Transport) {
-    let (to_client, incoming) = mpsc::channel(QUEUE + 1);
+    let (to_client, incoming) = Inlet::new();
     let (outgoing, from_client) = mpsc::channel(QUEUE);
-    let last = to_client.clone().try_reserve_owned().ok();
+    let last = to_client.sender.clone().try_reserve_owned().ok();
     let peer = Peer { outgoing: to_client, last, incoming: from_client };
     (peer, Transport { outgoing, incoming, tasks: JoinSet::new() })
 }
 
 impl Peer {
-    /// Sends a frame to the client; waits while its queue is full.
+    /// Sends a frame to the client; waits while too many or too large ones wait for it.
     ///
     /// # Errors
     /// The client is gone.
     pub async fn send(&self, frame: String) -> Result<(), PeerGone> {
-        self.outgoing.send(Ok(frame)).await.map_err(|_| PeerGone)
+        self.outgoing.send(frame).await
     }
 
     /// The next frame of the client; `None` when it is gone.
@@ -77,7 +114,7 @@ impl Peer {
     /// Ends the connection with a reason of any kind.
     pub fn close_with(self, reason: CloseReason) {
         if let Some(last) = self.last {
-            last.send(Err(reason));
+            last.send((Err(reason), None));
         }
     }
 }
@@ -91,7 +128,7 @@ where
     L: Future<Output = String> + Send + 'static,
 {
     let (outgoing, to_write) = mpsc::channel(QUEUE);
-    let (read, incoming) = mpsc::channel(QUEUE);
+    let (read, incoming) = Inlet::new();
     let mut tasks = JoinSet::new();
     tasks.spawn(write_pipe(writer, to_write));
     tasks.spawn(read_pipe(reader, read, last_words));
@@ -109,11 +146,7 @@ async fn write_pipe(mut writer: impl AsyncWrite + Unpin, mut frames: mpsc::Recei
     }
 }
 
-async fn read_pipe(
-    mut reader: impl AsyncRead + Unpin,
-    frames: mpsc::Sender<Result<String, CloseReason>>,
-    last_words: impl Future<Output = String>,
-) {
+async fn read_pipe(mut reader: impl AsyncRead + Unpin, frames: Inlet, last_words: impl Future<Output = String>) {
     let mut pending = Vec::new();
     let mut chunk = vec![0; READ_BUFFER];
     let reason = loop {
@@ -128,7 +161,7 @@ async fn read_pipe(
             rest = &rest[end + 1..];
             let frame = String::from_utf8_lossy(&pending).into_owned();
             pending.clear();
-            if frames.send(Ok(frame)).await.is_err() {
+            if frames.send(frame).await.is_err() {
                 return;
             }
         }
@@ -137,7 +170,7 @@ async fn read_pipe(
         }
         pending.extend_from_slice(rest);
     };
-    drop(frames.send(Err(CloseReason::BrowserGone(reason.into()))).await);
+    frames.end(CloseReason::BrowserGone(reason.into())).await;
 }
 
 /// Connects to a DevTools WebSocket over a TCP connection that is open already.
@@ -153,11 +186,13 @@ pub async fn websocket(url: &str, stream: TcpStream) -> Result<Transport, String
         .map_err(|error| format!("the WebSocket handshake failed: {error}"))?;
     let (mut sink, mut source) = socket.split();
     let (outgoing, mut to_write) = mpsc::channel::<String>(QUEUE);
-    let (read, incoming) = mpsc::channel(QUEUE);
+    let (read, incoming) = Inlet::new();
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         while let Some(frame) = to_write.recv().await {
-            if sink.send(Message::text(frame)).await.is_err() {
+            let sent = sink.feed(Message::text(frame)).await;
+            // Frames that wait already go out together.
+            if sent.is_err() || (to_write.is_empty() && sink.flush().await.is_err()) {
                 return;
             }
         }
@@ -167,7 +202,7 @@ pub async fn websocket(url: &str, stream: TcpStream) -> Result<Transport, String
         let reason = loop {
             match source.next().await {
                 Some(Ok(Message::Text(text))) => {
-                    if read.send(Ok(text.as_str().to_owned())).await.is_err() {
+                    if read.send(text.as_str().to_owned()).await.is_err() {
                         return;
                     }
                 }
@@ -179,7 +214,7 @@ pub async fn websocket(url: &str, stream: TcpStream) -> Result<Transport, String
                 Some(Err(error)) => break error.to_string(),
             }
         };
-        drop(read.send(Err(CloseReason::Disconnected(reason.into()))).await);
+        read.end(CloseReason::Disconnected(reason.into())).await;
     });
     Ok(Transport { outgoing, incoming, tasks })
 }
@@ -225,5 +260,15 @@ mod tests {
         assert_eq!(transport.incoming.recv().await.unwrap().unwrap(), "down");
         let reason = transport.incoming.recv().await.unwrap().unwrap_err();
         assert_eq!(reason.to_string(), "the connection closed: the phone left");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_for_a_client_is_bounded_in_size() {
+        let (peer, mut transport) = memory();
+        let large = || peer.send("x".repeat(10 << 20));
+        large().await.unwrap();
+        assert!(tokio::time::timeout(Duration::from_secs(1), large()).await.is_err());
+        assert!(transport.incoming.recv().await.unwrap().is_ok());
+        large().await.unwrap();
     }
 }

@@ -30,6 +30,8 @@ const REJECTED: &str = "totp-rejected";
 /// By which a browser, and no page, says where a request comes from.
 pub(super) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+/// Read buffer of a page's socket: a burst of events comes in few reads, and many idle pages cost little.
+const READ_BUFFER: usize = 16 << 10;
 /// Longest version report that is kept.
 const MAX_VERSION: usize = 64;
 
@@ -123,6 +125,7 @@ fn socket(
     let (hub, visitor) = (Arc::clone(hub), visitor.clone());
     // Compression is never offered: WebKit's and other stacks disagree about it on this leg.
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
+    let upgrade = upgrade.read_buffer_size(READ_BUFFER);
     upgrade.on_upgrade(move |mut socket| {
         let tasks = hub.tasks.clone();
         tasks.track_future(async move {

@@ -1,12 +1,11 @@
 //! One connection of a page: the socket's two halves, with bounded queues and a ping.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures_util::{SinkExt, StreamExt, stream::SplitSink, stream::SplitStream};
 use serde::Deserialize;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_tungstenite::tungstenite::Error as WsError;
 
@@ -14,11 +13,10 @@ use super::conversation::Hello;
 use super::queue::{Outgoing, QueueOut};
 use super::registry::LegId;
 use super::target::Input;
+use crate::cdp::Room;
 
 /// Largest message: what the field's relays allow, so that a script or a result that works there works here.
 pub(super) const MAX_MESSAGE: usize = 100 << 20;
-/// Bytes of a page that may wait for the target's task, behind one message of any size; more, and its socket is not read.
-const INPUT_ROOM: usize = 16 << 20;
 /// A browser answers pings even while its page is busy: so many unanswered ones mean that the connection is dead.
 const DEAD_AFTER: u32 = 3;
 /// The agent says hello as soon as its socket is open.
@@ -178,7 +176,8 @@ async fn read(
     target: &mpsc::Sender<Input>,
     keep_alive: Duration,
 ) -> Option<(u16, &'static str)> {
-    let room = Arc::new(Semaphore::new(INPUT_ROOM));
+    // What waits for the target's task; more, and the socket is not read.
+    let room = Room::default();
     loop {
         let message = match timeout(keep_alive * DEAD_AFTER, stream.next()).await.ok()?? {
             Ok(message) => message,
@@ -193,8 +192,7 @@ async fn read(
             Message::Text(text) => {
                 let mut input = input_of(leg, &text);
                 if let Input::Page(_, text, taken) = &mut input {
-                    let size = u32::try_from(text.len().clamp(1, INPUT_ROOM)).unwrap_or(u32::MAX);
-                    *taken = Some(Arc::clone(&room).acquire_many_owned(size).await.ok()?);
+                    *taken = Some(room.take(text.len()).await);
                 }
                 input
             }
@@ -209,6 +207,16 @@ async fn read(
 fn is_too_large(error: &axum::Error) -> bool {
     let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<WsError>());
     matches!(cause, Some(WsError::Capacity(_)))
+}
+
+/// Messages that wait already go out together.
+async fn write_one(
+    sink: &mut SplitSink<WebSocket, Message>,
+    message: Message,
+    after: &QueueOut,
+) -> Result<(), axum::Error> {
+    sink.feed(message).await?;
+    if after.is_empty() { sink.flush().await } else { Ok(()) }
 }
 
 async fn write(
@@ -233,7 +241,7 @@ async fn write(
         };
         let sent = tokio::select! {
             () = cut.cancelled() => break (close::TOO_SLOW, "too slow for what it is sent"),
-            sent = timeout(SEND_LIMIT, sink.send(message)) => sent,
+            sent = timeout(SEND_LIMIT, write_one(&mut sink, message, &outgoing)) => sent,
         };
         if !matches!(sent, Ok(Ok(()))) {
             return;

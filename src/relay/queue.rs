@@ -81,6 +81,11 @@ impl QueueOut {
         self.receiver.recv().await
     }
 
+    /// Whether no message waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.receiver.is_empty()
+    }
+
     /// The message is on its way, and makes room.
     pub(super) fn sent(&self, size: usize) {
         self.waiting.fetch_sub(size, Ordering::Relaxed);

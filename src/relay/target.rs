@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use super::conversation::Hello;
 use super::leg::AgentSays;
 use super::queue::QueueIn;
 use super::registry::{LegId, TargetId};
-use crate::cdp::CloseReason;
 use crate::cdp::transport::{self, Peer, Transport};
+use crate::cdp::{CloseReason, Taken};
 use crate::secret::{Hidden, SafeUrl};
 use crate::user_agent;
 
@@ -111,7 +111,7 @@ pub(super) enum Input {
     /// A message for the relay.
     Agent(LegId, AgentSays),
     /// A message for the client, and the room it takes, where that is limited, until it has been handed on.
-    Page(LegId, String, Option<OwnedSemaphorePermit>),
+    Page(LegId, String, Option<Taken>),
     /// A message that was too large to be read.
     TooLarge(LegId),
     /// A client comes, in place of the one that was there.

@@ -12,6 +12,9 @@ use crate::transport::{Coverage, Message, Protocol, log_line};
 /// Messages that a failed test shows: what happened just before, and no more than fits beside its error.
 const LAST_MESSAGES: usize = 10;
 
+/// Connections that a test names one by one: more than a person reads, and less than makes a report that none can open.
+const NAMED: usize = 1_000;
+
 /// Everything that was exchanged so far.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
@@ -50,8 +53,12 @@ pub struct Place {
 
 #[derive(Clone, Debug, Default)]
 struct TestTraffic {
-    /// In the order of their first message.
+    /// In the order of their first message, up to [`NAMED`] of them.
     connections: Vec<(String, Volume)>,
+    /// All of them, with their place in that order.
+    places: HashMap<String, usize>,
+    /// What those beyond carried.
+    others: Volume,
     last: VecDeque<Last>,
 }
 
@@ -75,6 +82,23 @@ impl Volume {
         }
         // Sizes and counts are what a page said.
         self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
+impl TestTraffic {
+    fn volume_of(&mut self, id: &str) -> &mut Volume {
+        let place = match self.places.get(id) {
+            Some(place) => *place,
+            None => {
+                let place = self.places.len();
+                self.places.insert(id.to_owned(), place);
+                if place < NAMED {
+                    self.connections.push((id.to_owned(), Volume::default()));
+                }
+                place
+            }
+        };
+        self.connections.get_mut(place).map_or(&mut self.others, |(_, volume)| volume)
     }
 }
 
@@ -113,14 +137,7 @@ impl Traffic {
         let Some(test) = test else { return };
         let of_test = self.tests.entry(test.clone()).or_default();
         let id = record["connectionId"].as_str().unwrap_or_default();
-        match of_test.connections.iter_mut().find(|(known, _)| known == id) {
-            Some((_, volume)) => volume.add(incoming, size),
-            None => {
-                let mut volume = Volume::default();
-                volume.add(incoming, size);
-                of_test.connections.push((id.to_owned(), volume));
-            }
-        }
+        of_test.volume_of(id).add(incoming, size);
         if !self.passed.contains(test) {
             let message = Message::deserialize(record).unwrap_or_default();
             if of_test.last.len() == LAST_MESSAGES {
@@ -144,10 +161,17 @@ impl Traffic {
         self.connections.len()
     }
 
-    /// The connections of a test with what each carried meanwhile.
+    /// The first [`NAMED`] connections of a test with what each carried meanwhile.
     pub fn of_test(&self, test: &TestId) -> impl Iterator<Item = (&str, Place, Volume)> {
         let of_test = self.tests.get(test).into_iter().flat_map(|test| &test.connections);
         of_test.map(|(id, volume)| (id.as_str(), self.connections.get(id).cloned().unwrap_or_default(), *volume))
+    }
+
+    /// How many connections a test had beyond those, and what they carried together.
+    pub fn others_of(&self, test: &TestId) -> Option<(usize, Volume)> {
+        let of_test = self.tests.get(test)?;
+        let others = of_test.places.len() - of_test.connections.len();
+        (others > 0).then_some((others, of_test.others))
     }
 
     /// The last messages of a test that did not pass, as lines, each with the address of its connection.

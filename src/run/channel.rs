@@ -56,6 +56,8 @@ pub(super) struct Channel {
 /// its own app; an app that makes scripts without end must not fill the memory.
 const MAX_SCRIPTS: usize = 512;
 
+const CONSOLE_CALLED: &str = "Runtime.consoleAPICalled";
+
 impl Channel {
     /// `doc` is the document's id as its runtime gave it, and `next_seq` the number of its next event.
     pub(super) fn new(stream: EventStream, doc: String, next_seq: u64) -> Self {
@@ -80,6 +82,32 @@ impl Channel {
         Some(self.hear(event))
     }
 
+    /// How many things have arrived and were not heard yet.
+    pub(super) fn waiting(&self) -> usize {
+        self.ready.len() + self.stream.waiting()
+    }
+
+    /// Hears this later, before everything else.
+    pub(super) fn put_back(&mut self, heard: Vec<Heard>) {
+        heard.into_iter().rev().for_each(|one| self.ready.push_front(one));
+    }
+
+    /// Lets go of the console lines that wait, which are more than can be read; says how many.
+    pub(super) fn skip_console(&mut self) -> u64 {
+        let mut skipped = 0;
+        for _ in 0..self.stream.waiting() {
+            let Some(event) = self.stream.try_next() else { break };
+            skipped += event.lost_before;
+            if event.method == CONSOLE_CALLED {
+                skipped += 1;
+            } else {
+                let heard = self.read(&event);
+                self.ready.push_back(heard);
+            }
+        }
+        skipped
+    }
+
     /// Where JavaScript stopped.
     pub(super) fn frames_of(&self, paused: &debugger::Paused) -> Vec<PageFrame> {
         paused.page_frames(|id| self.scripts.iter().rfind(|script| script.script_id == id).map(|s| s.url.clone()))
@@ -90,9 +118,7 @@ impl Channel {
             let lost = event.lost_before;
             let heard = self.read(&event);
             self.ready.push_back(heard);
-            return Heard::Notice(format!(
-                "{lost} console lines or protocol events of the page were dropped: it wrote faster than they could be read"
-            ));
+            return Heard::Notice(dropped(lost));
         }
         self.read(&event)
     }
@@ -100,7 +126,7 @@ impl Channel {
     fn read(&mut self, event: &CdpEvent) -> Heard {
         match event.method.as_str() {
             "Runtime.bindingCalled" => self.read_binding(event),
-            "Runtime.consoleAPICalled" => event.parse().map_or(Heard::Other, |call: runtime::ConsoleApiCalled| {
+            CONSOLE_CALLED => event.parse().map_or(Heard::Other, |call: runtime::ConsoleApiCalled| {
                 Heard::Console(ConsoleLine {
                     level: call.kind.clone(),
                     text: call.text(),
@@ -133,8 +159,8 @@ impl Channel {
     }
 
     fn read_piece(&mut self, payload: &str) -> Heard {
-        match serde_json::from_str::<TransportPiece>(payload) {
-            Ok(piece) if piece.doc == self.doc => Heard::Records { seq: piece.seq, records: self.pieces.take(&piece) },
+        match TransportPiece::parse(payload) {
+            Some(piece) if piece.doc == self.doc => Heard::Records { seq: piece.seq, records: self.pieces.take(piece) },
             _ => Heard::Other,
         }
     }
@@ -161,6 +187,11 @@ impl Channel {
         }
         Heard::Page(events)
     }
+}
+
+/// The words for what a page said in vain.
+pub(super) fn dropped(lost: u64) -> String {
+    format!("{lost} console lines or protocol events of the page were dropped: it wrote faster than they could be read")
 }
 
 impl ConsoleLine {

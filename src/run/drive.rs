@@ -67,6 +67,10 @@ pub(super) struct Drive<'a> {
 /// the watch strikes long before, this only ends the call.
 const START_WITHIN: Duration = Duration::from_secs(600);
 
+/// The clocks are looked at when the page says nothing, and after so many things that it said without a pause: a page that
+/// never stops talking has its limits, too.
+const MAX_IN_A_ROW: u32 = 1000;
+
 impl Drive<'_> {
     /// Runs until the file is over or the page is lost.
     pub(super) async fn run(mut self, script: &str) -> Outcome {
@@ -78,7 +82,9 @@ impl Drive<'_> {
         let mut started = false;
         let mut ping = Ping::new(session.clone());
         let stop = self.stop.clone();
+        let mut heard_in_a_row = 0;
         loop {
+            let mut look_at_clocks = false;
             tokio::select! {
                 biased;
                 () = stop.stopped() => return Outcome::Stopped,
@@ -89,6 +95,8 @@ impl Drive<'_> {
                         if let Some(outcome) = self.on_heard(heard, &mut watch).await {
                             return outcome;
                         }
+                        heard_in_a_row += 1;
+                        look_at_clocks = heard_in_a_row >= MAX_IN_A_ROW;
                     }
                     None => return self.on_closed(session.closed().await, &watch).await,
                 },
@@ -104,22 +112,27 @@ impl Drive<'_> {
                     let noticed = answered && watch.heard(Instant::now());
                     self.answers_again(noticed).await;
                 }
-                () = tokio::time::sleep_until(watch.next_check(Instant::now())) => {
-                    let now = Instant::now();
-                    if watch.wants_ping(now) && !ping.in_flight() {
-                        ping.send();
-                    }
-                    if watch.wants_notice(now) {
-                        self.notice_unresponsive().await;
-                    }
-                    if let Some(strike) = watch.strike(now)
-                        && let Some(outcome) = self.on_strike(strike, &mut watch).await
-                    {
-                        return outcome;
-                    }
+                () = tokio::time::sleep_until(watch.next_check(Instant::now())) => look_at_clocks = true,
+            }
+            if look_at_clocks {
+                heard_in_a_row = 0;
+                if let Some(outcome) = self.on_clocks(&mut watch, &mut ping).await {
+                    return outcome;
                 }
             }
         }
+    }
+
+    async fn on_clocks(&mut self, watch: &mut Watch, ping: &mut Ping) -> Option<Outcome> {
+        let now = Instant::now();
+        if watch.wants_ping(now) && !ping.in_flight() {
+            ping.send();
+        }
+        if watch.wants_notice(now) {
+            self.notice_unresponsive().await;
+        }
+        let strike = watch.strike(now)?;
+        self.on_strike(strike, watch).await
     }
 
     async fn on_heard(&mut self, heard: Heard, watch: &mut Watch) -> Option<Outcome> {
@@ -233,17 +246,17 @@ impl Drive<'_> {
 
     async fn on_strike(&mut self, strike: Strike, watch: &mut Watch) -> Option<Outcome> {
         let (cause, message, stack) = match strike {
-            Strike::Unresponsive => match stuck::find_busy(self.live).await {
+            Strike::Unresponsive | Strike::Silent => match stuck::find_busy(self.live).await {
                 Some(stack) => {
                     let what = "JavaScript of the page ran without end (a loop that never gives way?) and was stopped";
                     (LossCause::Busy, format!("{what}{}", self.after(watch)), Some(stack))
                 }
-                None => {
+                None if strike == Strike::Unresponsive => {
                     watch.not_busy();
                     return None;
                 }
+                None => (LossCause::Frozen, stuck::silent_message(self.limits.silence), None),
             },
-            Strike::Silent => (LossCause::Frozen, stuck::silent_message(self.limits.silence), None),
             Strike::Overdue => {
                 let test = self.over_own_limit(watch).unwrap_or_else(|| "the test is over its limit".into());
                 let message = format!(
@@ -254,8 +267,10 @@ impl Drive<'_> {
             }
             Strike::File => {
                 let silent = watch.silent_for(Instant::now());
+                let behind = self.live.channel.waiting() > MAX_IN_A_ROW as usize;
                 let stack = if silent >= PING_AFTER { stuck::find_busy(self.live).await } else { None };
-                (LossCause::Busy, self.file_deadline_message(watch, stack.is_some(), silent), stack)
+                let stands = stuck::what_it_does(stack.is_some(), behind, silent);
+                (LossCause::Busy, self.file_deadline_message(watch, &stands), stack)
             }
         };
         let stuck_at = stack.map(|error| self.maps.map_error(&error));
@@ -264,17 +279,15 @@ impl Drive<'_> {
     }
 
     /// A test that is over its own limit comes first: the file would have gone on without it.
-    fn file_deadline_message(&self, watch: &Watch, busy: bool, silent: Duration) -> String {
+    fn file_deadline_message(&self, watch: &Watch, stands: &str) -> String {
         let left = match self.state.unfinished() {
             0 => String::new(),
             n => format!("; {n} of its tests had not finished"),
         };
         let file = format!("the file took longer than its limit (--timeout {}){left}", words(self.limits.file));
-        let stuck = stuck::what_it_does(busy, silent);
         match self.over_own_limit(watch) {
-            Some(test) => format!("{test}, and its page did not end it: {stuck}. Then {file}"),
-            None if busy => format!("{file}: {stuck}"),
-            None => file,
+            Some(test) => format!("{test}, and its page did not end it: {stands}. Then {file}"),
+            None => format!("{file}. Of its page: {stands}"),
         }
     }
 

@@ -187,7 +187,8 @@ impl FileRun {
         }
         let running = std::mem::take(&mut self.running);
         if running.is_empty() {
-            if self.all_finished() {
+            // What never ends is a failure of its own; a page that leaves after its work is not.
+            if self.all_finished() && !matches!(cause, LossCause::Busy | LossCause::Frozen) {
                 let message = lost_after_the_last_test(cause);
                 let notice = EventKind::Notice { level: NoticeLevel::Warning, message };
                 return Step { events: vec![(None, notice)], ..Step::default() };

@@ -230,7 +230,10 @@ async fn enable(session: &Session, page: &Page) -> Result<(), PrepareError> {
     let runtime = session.call::<Value>("Runtime.enable", json!({}), STEP_WITHIN);
     let debugger = async {
         if page.abilities.debugger {
-            session.call::<Value>("Debugger.enable", json!({}), STEP_WITHIN).await.map(drop)
+            session.call::<Value>("Debugger.enable", json!({}), STEP_WITHIN).await?;
+            // Nobody steps through the page: a `debugger` statement would stop it for a round trip each time.
+            let off = json!({ "active": false });
+            session.call::<Value>("Debugger.setBreakpointsActive", off, STEP_WITHIN).await.map(drop)
         } else {
             Ok(())
         }

@@ -6,7 +6,7 @@
 //! - `channel`: what an injected page says, in order, as one stream.
 //! - `file_run`: the pure state of one file: what the page said becomes events and a result.
 //! - `watch`: the pure clockwork of deadlines: when is a page stuck, and why.
-//! - `records`: what the page's recorder says.
+//! - `records`: what the page's recorder says; `rows`: its messages, which come as lists.
 //! - `drive`: runs one file in a page, over as many pages as it takes.
 //! - `ping`: asks a quiet page whether it answers.
 //! - `stuck`: finds out what a page that does not go on is doing.
@@ -22,6 +22,7 @@ mod inject;
 mod ping;
 mod plan;
 mod records;
+mod rows;
 mod settle;
 mod stop;
 mod stuck;

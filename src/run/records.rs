@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::rows;
 use crate::cdp::Session;
 use crate::cdp::runtime::{self, EvaluateOptions};
 use crate::event::{EventKind, Events};
@@ -28,7 +29,7 @@ pub(super) struct Pieces {
 
 impl Pieces {
     /// The records that end in this piece.
-    pub(super) fn take(&mut self, piece: &TransportPiece) -> Vec<Value> {
+    pub(super) fn take(&mut self, piece: TransportPiece<'_>) -> Vec<Value> {
         // A reconnecting page may send a piece again.
         if piece.seq < self.next_seq {
             return Vec::new();
@@ -56,10 +57,12 @@ impl Pieces {
 
 /// A line that is no record is one that was lost.
 fn record(line: &str) -> Value {
-    match serde_json::from_str(line) {
-        Ok(record @ Value::Object(_)) => record,
-        _ => json!({ "kind": "gap", "messages": 1 }),
-    }
+    let record = match serde_json::from_str(line) {
+        Ok(record @ Value::Object(_)) => Some(record),
+        Ok(Value::Array(row)) => rows::record(&row),
+        _ => None,
+    };
+    record.unwrap_or_else(|| json!({ "kind": "gap", "messages": 1 }))
 }
 
 /// Which test is meant by a run's number and a test's: records may come when the file that ran them is over.
@@ -137,8 +140,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn piece(seq: u64, text: &str) -> TransportPiece {
-        TransportPiece { doc: "d".into(), seq, text: text.into() }
+    fn piece(seq: u64, text: &str) -> TransportPiece<'_> {
+        TransportPiece { doc: "d", seq, text }
     }
 
     #[test]
@@ -150,7 +153,7 @@ mod tests {
             let records: Vec<Value> = chars
                 .chunks(size)
                 .zip(0..)
-                .flat_map(|(part, seq)| pieces.take(&piece(seq, &part.iter().collect::<String>())))
+                .flat_map(|(part, seq)| pieces.take(piece(seq, &part.iter().collect::<String>())))
                 .collect();
             assert_eq!(records, [json!({"n": 1}), json!({"n": "é😀"}), json!({"n": 3})], "{size}");
         }
@@ -159,11 +162,11 @@ mod tests {
     #[test]
     fn a_lost_piece_is_told_and_costs_the_lines_it_held() {
         let mut pieces = Pieces::default();
-        assert_eq!(pieces.take(&piece(0, "{\"n\":1}\n{\"n\":")), [json!({"n": 1})]);
-        let after = pieces.take(&piece(2, "3}\n{\"n\":4}\n"));
+        assert_eq!(pieces.take(piece(0, "{\"n\":1}\n{\"n\":")), [json!({"n": 1})]);
+        let after = pieces.take(piece(2, "3}\n{\"n\":4}\n"));
         assert_eq!(after, [json!({"kind": "gap", "pieces": 1}), json!({"n": 4})]);
-        assert_eq!(pieces.take(&piece(2, "{\"n\":4}\n")), [] as [Value; 0]);
-        assert_eq!(pieces.take(&piece(3, "garbage\n")), [json!({"kind": "gap", "messages": 1})]);
+        assert_eq!(pieces.take(piece(2, "{\"n\":4}\n")), [] as [Value; 0]);
+        assert_eq!(pieces.take(piece(3, "garbage\n")), [json!({"kind": "gap", "messages": 1})]);
     }
 
     #[tokio::test]

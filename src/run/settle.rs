@@ -12,7 +12,7 @@ use crate::event::{EventKind, Events, LossCause, NoticeLevel};
 use crate::ident::FileId;
 use crate::wire::{PageEvent, RUNTIME_GLOBAL};
 
-use super::channel::Heard;
+use super::channel::{Heard, dropped};
 use super::inject::{Live, Recorded};
 use super::records::Owners;
 use super::stuck;
@@ -37,6 +37,9 @@ const LAST_RECORDS_WITHIN: Duration = Duration::from_secs(5);
 const STOPPED_RECORDS_WITHIN: Duration = Duration::from_millis(300);
 /// How long a page may take to let go of the recorder.
 const RELEASE_WITHIN: Duration = Duration::from_millis(500);
+
+/// How long console lines that came between two files are read; those that still wait are dropped and counted.
+const TAKE_IN_WITHIN: Duration = Duration::from_millis(250);
 
 /// What is needed to tell whose the page's words are.
 pub(super) struct Between<'a> {
@@ -100,7 +103,12 @@ async fn drain(live: &mut Live, between: &Between<'_>, left: &mut Leftover, with
 pub(super) async fn take_in(live: &mut Live, between: &Between<'_>) -> Leftover {
     let Between { maps, owners, events, file } = between;
     let mut left = Leftover::default();
+    let mut until = Some(Instant::now() + TAKE_IN_WITHIN);
     while let Some(heard) = live.channel.try_next() {
+        if until.is_some_and(|until| Instant::now() > until) {
+            until = None;
+            left.events.extend(Some(live.channel.skip_console()).filter(|n| *n > 0).map(|n| warning(dropped(n))));
+        }
         match heard {
             Heard::Page(events) => left.events.extend(events.into_iter().filter_map(|e| late_event(e, maps))),
             Heard::Records { seq, records } => {

@@ -30,16 +30,20 @@ pub(super) async fn find_busy(live: &mut Live) -> Option<PageError> {
     }
     let session = live.page.session.clone();
     let asked = session.call::<Value>("Debugger.pause", json!({}), PAUSE_WITHIN);
+    let mut meanwhile = Vec::new();
     let paused = async {
         loop {
             match live.channel.next().await {
                 Some(Heard::Paused(paused)) => return Some(paused),
-                Some(_) => {}
+                Some(heard) => meanwhile.push(heard),
                 None => return None,
             }
         }
     };
-    let paused = tokio::time::timeout(PAUSE_WITHIN, async { tokio::join!(asked, paused).1 }).await.ok().flatten()?;
+    let paused = tokio::time::timeout(PAUSE_WITHIN, async { tokio::join!(asked, paused).1 }).await.ok().flatten();
+    // It may have come to an end by itself just now.
+    live.channel.put_back(meanwhile);
+    let paused = paused?;
     let stopped = session.call::<Value>("Runtime.terminateExecution", json!({}), LAST_WORDS_WITHIN);
     let resumed = session.call::<Value>("Debugger.resume", json!({}), LAST_WORDS_WITHIN);
     // A page that does not stop even so is closed by whoever exchanges it.
@@ -93,10 +97,13 @@ pub(super) fn cause_of(reason: &CloseReason) -> LossCause {
     }
 }
 
-/// Where a page stands whose time is up. `busy`: it was found in JavaScript; `silent`: how long it has said nothing.
-pub(super) fn what_it_does(busy: bool, silent: Duration) -> String {
+/// Where a page stands whose time is up. `busy`: it was found in JavaScript; `behind`: what it said has not been read;
+/// `silent`: how long it has said nothing.
+pub(super) fn what_it_does(busy: bool, behind: bool, silent: Duration) -> String {
     if busy {
         "its JavaScript runs without end".into()
+    } else if behind {
+        "it writes to the console faster than that can be read".into()
     } else if silent >= UNRESPONSIVE_AFTER {
         format!("it has not answered for {}", words(silent))
     } else {

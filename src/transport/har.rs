@@ -35,7 +35,7 @@ pub fn write_har<R: Read + Seek>(
             messages.extend(timeline.wanted(index, selection)?);
         }
         let connection = &timeline.connections()[number];
-        if connection.url.is_empty() || (messages.is_empty() && !selection.is_everything()) {
+        if connection.removed || connection.url.is_empty() || (messages.is_empty() && !selection.is_everything()) {
             continue;
         }
         let entry = entry(connection, timeline.wall_time(connection, connection.opened_at), &messages);

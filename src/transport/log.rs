@@ -45,7 +45,7 @@ pub fn write_log<R: Read + Seek>(
         writeln!(out, "{}", log_line(&message, message.wall_time - began))?;
     }
     for (number, known) in timeline.connections().iter().enumerate() {
-        if selection.is_everything() && !known.url.is_empty() {
+        if selection.is_everything() && !known.removed && !known.url.is_empty() {
             writeln!(out, "# c{} {}", number + 1, ending(known))?;
         }
     }

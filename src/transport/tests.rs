@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
+type Write = fn(&mut Timeline<Cursor<Vec<u8>>>, &Selection, &mut dyn std::io::Write) -> std::io::Result<()>;
+
 fn file(records: &[Value]) -> Timeline<Cursor<Vec<u8>>> {
     let header =
         json!({ "kind": "header", "version": 1, "tool": "devtools-test", "toolVersion": "0.1.0", "startedAt": "t" });
@@ -98,6 +100,24 @@ fn an_archive_has_what_devtools_read() {
     let event = &entries[1]["_eventSourceMessages"][0];
     assert_eq!((&event["eventName"], &event["eventId"]), (&json!("tick"), &json!("7")));
     assert_eq!(entries[2]["response"]["content"], json!({ "size": 6, "mimeType": "text/plain", "text": "abcdef" }));
+}
+
+/// An answer without a body, or one from an address that is not to be recorded.
+#[test]
+fn a_connection_that_turned_out_to_be_none_is_not_named() {
+    let records = [
+        connection("s-c1", "fetch-stream", "http://host/none", json!({})),
+        connection("s-c2", "fetch-stream", "http://host/some", json!({ "status": 200 })),
+        json!({ "kind": "connection", "id": "s-c1", "removed": true }),
+        json!({ "kind": "connection", "id": "s-c9", "removed": true }),
+        message(1, "s-c2", "fetch-stream", "in", json!("abc")),
+    ];
+    for write in [write_log as Write, write_har, write_jsonl] {
+        let mut out = Vec::new();
+        write(&mut file(&records), &Selection::default(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("host/some") && !text.contains("host/none"), "{text}");
+    }
 }
 
 #[test]

@@ -237,7 +237,7 @@ pub fn write_jsonl<R: Read + Seek>(
             Some("coverage" | "gap") => true,
             Some("connection") => {
                 let at = record["id"].as_str().and_then(|id| timeline.by_id.get(id));
-                at.is_some_and(|at| wanted[*at]) || selection.is_everything()
+                at.is_some_and(|at| !timeline.connections[*at].removed && (wanted[*at] || selection.is_everything()))
             }
             _ => false,
         };

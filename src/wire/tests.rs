@@ -137,8 +137,15 @@ fn request_and_info_read_and_write_as_in_the_page() {
 
 #[test]
 fn what_is_recorded_reads_and_writes_as_in_the_page() {
-    let text = "{\"kind\":\"message\"}\n{\"ki".into();
-    same(&samples()["piece"], TransportPiece { doc: "d1".into(), seq: 3, text });
+    let piece = &samples()["piece"];
+    let text = piece["text"].as_str().unwrap();
+    assert_eq!(
+        TransportPiece::parse(piece["sent"].as_str().unwrap()),
+        Some(TransportPiece { doc: "d1", seq: 3, text })
+    );
+    for other in ["", "d1 3", "d1\n", "d1 x\n", "{\"doc\":\"d1\"}"] {
+        assert_eq!(TransportPiece::parse(other), None, "{other}");
+    }
     same(&samples()["capture"], CaptureInfo { from: 1.5, before_content: true });
 }
 

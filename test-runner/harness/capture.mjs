@@ -94,7 +94,7 @@ class RecordedPage {
     await this.page.call('Runtime.addBinding', { name: TRANSPORT_BINDING });
     this.page.listen(({ method, params }) => {
       if (method !== 'Runtime.bindingCalled' || params.name !== TRANSPORT_BINDING) return;
-      const { seq } = JSON.parse(params.payload);
+      const seq = params.payload.slice(0, params.payload.indexOf('\n')).split(' ')[1];
       this.page.call('Runtime.evaluate', { expression: `bench.took(${seq})` }).catch(() => {});
     });
     await this.ask(`globalThis.bench = rec.toHost({ doc: 'bench', send: ${TRANSPORT_BINDING}, currentTest() {} });`);

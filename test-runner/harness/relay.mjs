@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { after, afterEach } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Chrome } from './chrome.mjs';
 import { ServerSocket } from './websocket-server.mjs';
@@ -11,6 +12,14 @@ import { ServerSocket } from './websocket-server.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** What has not come by then will not. */
 const UNTIL_MS = 20_000;
+
+/** One relay for the tests of a file. The page of a test is closed when it is over. */
+export async function relayForTests() {
+  const relay = await FakeRelay.start();
+  afterEach(() => relay.reset());
+  after(() => relay.stop());
+  return relay;
+}
 
 export class FakeRelay {
   /** Connections in the order in which they came: `{ kind, path, ticket, messages, say, close, cut }`. */
@@ -25,6 +34,7 @@ export class FakeRelay {
   /** The recorder comes with the agent, before it. */
   records = false;
   scripts = new Map();
+  #pages = [];
   #waiting = [];
 
   static async start() {
@@ -52,14 +62,17 @@ export class FakeRelay {
   }
 
   /** As before the first page. */
-  reset() {
+  async reset() {
+    for (const page of this.#pages.splice(0)) await page.close();
     for (const leg of this.legs) leg.cut();
     Object.assign(this, { legs: [], sockets: 'accept', streams: 'accept', head: '', policy: '', records: false });
   }
 
   /** A page with the agent; `first` runs before everything. */
-  page(first) {
-    return this.chrome.page(`${this.origin}/at/123456/page`, first);
+  async page(first) {
+    const page = await this.chrome.page(`${this.origin}/at/123456/page`, first);
+    this.#pages.push(page);
+    return page;
   }
 
   /** A page whose agent was welcomed. */

@@ -50,6 +50,10 @@ async function bundleTest(source) {
   return result.outputFiles[0].text.replace(/^export (default |\{[^}]*\};?)/gm, '');
 }
 
+/** What the import of `vitest` becomes in a bundle. */
+export const IMPORT =
+  'const { describe, it, expect, vi, beforeAll, afterAll, beforeEach } = globalThis.__ait.vitest;\n';
+
 const DEFAULTS = { testTimeout: 2_000, hookTimeout: 2_000, allowOnly: true, skipBefore: 0 };
 
 /** One Chrome, one small site, as many pages as tests. */

@@ -12,12 +12,8 @@ export interface Batch {
   events: PageEvent[];
 }
 
-/** A piece of the records of a document, which are lines of JSON. */
-export interface TransportPiece {
-  doc: string;
-  seq: number;
-  text: string;
-}
+/** A piece of the records of a document, which are lines: a line that says which piece it is, and the piece as it is. */
+export const pieceOf = (doc: string, seq: number, text: string): string => `${doc} ${seq}\n${text}`;
 
 export type PageEvent =
   | { type: 'collected'; run: number; tests: CollectedTest[]; only: boolean }

@@ -1,19 +1,10 @@
 // The sign that a debugger is connected: what it shows, when it goes, and what the page notices of it.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
-import { FakeRelay } from '../harness/relay.mjs';
+import { test } from 'node:test';
+import { relayForTests } from '../harness/relay.mjs';
 
-let relay;
+const relay = await relayForTests();
 let page;
-before(async () => {
-  relay = await FakeRelay.start();
-});
-afterEach(async () => {
-  await page?.close();
-  page = undefined;
-  relay.reset();
-});
-after(() => relay?.stop());
 
 const ID = '__ait_debug_indicator';
 /** Opens the shadow root to this test, and lets a second pass in 50 ms where `fast` is set. */
@@ -96,15 +87,12 @@ test('it says why where a person can do something, and nothing where another pag
   relay.legs[0].close(4401);
   await until(`globalThis.root`);
   assert.equal(await text(), 'Code expired: scan again');
-  await page.close();
   for (const code of [4408, 4409]) {
-    relay.reset();
+    await relay.reset();
     const leg = await attached();
     leg.close(code);
     await until(`!document.getElementById('${ID}')`);
-    await page.close();
   }
-  page = undefined;
 });
 
 test("a tap takes it away and is the app's all the same", async () => {

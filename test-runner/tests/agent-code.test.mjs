@@ -1,19 +1,10 @@
 // How the agent runs code where the page's policy forbids eval, and what it does where no way is left.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
-import { FakeRelay } from '../harness/relay.mjs';
+import { test } from 'node:test';
+import { relayForTests } from '../harness/relay.mjs';
 
-let relay;
+const relay = await relayForTests();
 let page;
-before(async () => {
-  relay = await FakeRelay.start();
-});
-afterEach(async () => {
-  await page?.close();
-  page = undefined;
-  relay.reset();
-});
-after(() => relay?.stop());
 
 /** Reports of the page's policy, as its own scripts see them. */
 const VIOLATIONS = `globalThis.violations = [];

@@ -1,19 +1,10 @@
 // How the agent keeps its connection: dials, pauses, what it takes for a failure, and when it stops.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
-import { FakeRelay } from '../harness/relay.mjs';
+import { test } from 'node:test';
+import { relayForTests } from '../harness/relay.mjs';
 
-let relay;
+const relay = await relayForTests();
 let page;
-before(async () => {
-  relay = await FakeRelay.start();
-});
-afterEach(async () => {
-  await page?.close();
-  page = undefined;
-  relay.reset();
-});
-after(() => relay?.stop());
 
 /** Timers of the page that pass at once where they are long, and are kept in a list. */
 const SHORT_TIMERS = `
@@ -144,11 +135,8 @@ test('a wrong code ends a stream as it ends a socket', async () => {
 });
 
 test('codes of networks are no reason to stop', async () => {
-  for (const code of [1001, 1011, 4000]) {
-    const number = relay.legs.length;
-    page ??= await relay.page();
-    (await relay.next(number)).close(code);
-  }
+  await relay.page();
+  for (const [number, code] of [1001, 1011, 4000].entries()) (await relay.next(number)).close(code);
   await relay.next(3);
 });
 
@@ -182,7 +170,6 @@ for (const [what, wake] of [
 }
 
 test('it dials at once when the clock has jumped: the page slept', async () => {
-  await page?.close();
   relay.sockets = 'refuse';
   relay.streams = 503;
   page = await relay.page(`

@@ -1,19 +1,10 @@
 // The agent and the app: neither breaks the other.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
-import { FakeRelay } from '../harness/relay.mjs';
+import { test } from 'node:test';
+import { relayForTests } from '../harness/relay.mjs';
 
-let relay;
+const relay = await relayForTests();
 let page;
-before(async () => {
-  relay = await FakeRelay.start();
-});
-afterEach(async () => {
-  await page?.close();
-  page = undefined;
-  relay.reset();
-});
-after(() => relay?.stop());
 
 async function attached(first) {
   const { page: own, leg } = await relay.attached(first);

@@ -1,15 +1,11 @@
 // What reaches the host: in which order, when, and of which size and shape.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Runner, summary } from '../harness/runner.mjs';
+import { after, test } from 'node:test';
+import { IMPORT, Runner, summary } from '../harness/runner.mjs';
 
-let runner;
-before(async () => {
-  runner = await Runner.start();
-});
-after(() => runner?.stop());
+const runner = await Runner.start();
+after(() => runner.stop());
 
-const IMPORT = 'const { describe, it, expect, vi, beforeAll, afterAll, beforeEach } = globalThis.__ait.vitest;\n';
 const run = (code, options) => runner.run({ body: IMPORT + code }, options);
 
 /** Resolves with the events once `seen` says so; the page may never come to rest again. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Runner } from '../harness/runner.mjs';
 
@@ -14,11 +14,8 @@ const DIFFERENT = {
   'v05-vimock': 'unsupported',
 };
 
-let runner;
-before(async () => {
-  runner = await Runner.start();
-});
-after(() => runner?.stop());
+const runner = await Runner.start();
+after(() => runner.stop());
 
 for (const [name, verdict] of Object.entries(expected)) {
   test(name, async () => {

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from '../harness/module.mjs';
 
-const { createDevtoolsEngine } = await load('engine/engine.ts');
+const { createDevtoolsEngine, HostChannel, rowLine, samples } = await load(
+  'engine/engine.ts',
+  'engine/host-channel.ts',
+  'engine/row-line.ts',
+  '../tests/wire-samples.ts',
+);
 const open = (engine) => engine.recordConnection({ protocol: 'websocket', url: 'ws://host/', state: 'open' }).id;
 const say = (engine, connectionId, payload) => engine.recordMessage({ connectionId, direction: 'in', payload });
 
@@ -131,4 +136,65 @@ test('a removed connection and a late payload are records of their own', () => {
   assert.deepEqual(all()[0], { kind: 'connection', id: gone, removed: true });
   const payload = all().find(({ kind }) => kind === 'payload');
   assert.deepEqual([payload.id, payload.payload.base64], [message.id, 'AQID']);
+});
+
+test('the host is sent lists, and makes of them what the page itself would write', () => {
+  for (const { line, record } of samples.rows) {
+    const { payload, type, truncated, metadata, test: running } = record;
+    const row = {
+      ...record,
+      payload: typeof payload === 'string' ? payload : Uint8Array.from(Buffer.from(payload.base64, 'base64')).buffer,
+      ...{ type, test: running, truncated: truncated === true, whole: undefined, complete: false },
+      metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
+    };
+    assert.equal(rowLine('s', row, undefined, false, record.kind === 'payload' || undefined), line);
+  }
+});
+
+test('what has no list is sent as a record: other ids, metadata without JSON', () => {
+  const engine = createDevtoolsEngine({ forward: true });
+  const cyclic = {};
+  cyclic.self = cyclic;
+  engine.recordConnection({ id: 'mine', protocol: 'websocket', url: 'ws://host/' });
+  say(engine, 'mine', 'a');
+  engine.recordMessage({ connectionId: open(engine), direction: 'in', payload: 'b', metadata: cyclic });
+  const { all, sink } = collector();
+  engine.connect(sink, rowLine);
+  engine.flush();
+  const [other, without] = all().slice(-2);
+  assert.deepEqual([other.kind, other.connectionId, other.payload], ['message', 'mine', 'a']);
+  assert.match(without.error, /RangeError/);
+});
+
+test('pieces are sent one at a time, cut between characters, and make up what was recorded', async () => {
+  const engine = createDevtoolsEngine({ forward: true });
+  const id = open(engine);
+  const texts = Array.from({ length: 40 }, (_, i) => '\u{1f600}a\n"'.repeat(i * 150));
+  for (const text of texts) say(engine, id, text);
+  const sent = [];
+  const channel = new HostChannel('doc', (piece) => sent.push(piece));
+  engine.connect(channel.take, rowLine);
+  engine.next();
+  for (let seq = 0; seq < sent.length; seq++) {
+    assert.equal(sent.length, seq + 1, 'the next one waits for an answer');
+    channel.took(seq);
+    await null;
+    engine.next();
+  }
+  assert.ok(sent.length > 3);
+  const parts = sent.map((piece, seq) => {
+    const head = `doc ${seq}\n`;
+    assert.ok(piece.startsWith(head) && piece.isWellFormed());
+    return piece.slice(head.length);
+  });
+  const lines = parts
+    .join('')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    lines.slice(1).map((row) => row[7]),
+    texts,
+  );
+  assert.equal(channel.waiting + engine.waiting(), 0);
 });

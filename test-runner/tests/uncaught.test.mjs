@@ -1,15 +1,11 @@
 // Errors that nobody caught, and pages that a test turns upside down.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Runner } from '../harness/runner.mjs';
+import { after, test } from 'node:test';
+import { IMPORT, Runner } from '../harness/runner.mjs';
 
-let runner;
-before(async () => {
-  runner = await Runner.start();
-});
-after(() => runner?.stop());
+const runner = await Runner.start();
+after(() => runner.stop());
 
-const IMPORT = 'const { describe, it, expect, vi, beforeAll, afterAll, beforeEach } = globalThis.__ait.vitest;\n';
 const run = (code, options) => runner.run({ body: IMPORT + code }, options);
 const told = ({ uncaught }) => uncaught.map(({ test, origin, error }) => [test, origin, error.message]);
 

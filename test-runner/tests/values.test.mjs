@@ -1,15 +1,11 @@
 // Whatever a test throws, names or compares arrives: bounded, valid Unicode, valid JSON, and without breaking the file.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Runner } from '../harness/runner.mjs';
+import { after, test } from 'node:test';
+import { IMPORT, Runner } from '../harness/runner.mjs';
 
-let runner;
-before(async () => {
-  runner = await Runner.start();
-});
-after(() => runner?.stop());
+const runner = await Runner.start();
+after(() => runner.stop());
 
-const IMPORT = 'const { describe, it, expect, vi, beforeAll, afterAll, beforeEach } = globalThis.__ait.vitest;\n';
 const run = (code, options) => runner.run({ body: IMPORT + code }, options);
 
 const THROWN = [

@@ -1,13 +1,10 @@
 // What a test file may write, and what comes of it: Vitest's own words, in a page.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { Runner } from '../harness/runner.mjs';
 
-let runner;
-before(async () => {
-  runner = await Runner.start();
-});
-after(() => runner?.stop());
+const runner = await Runner.start();
+after(() => runner.stop());
 
 const NAMES =
   'describe, it, test, suite, expect, vi, vitest, beforeAll, afterAll, beforeEach, afterEach, aroundEach, onTestFinished, onTestFailed, assert, should, chai, expectTypeOf, assertType, createExpect';

@@ -39,6 +39,17 @@ fn error_of(outcome: &Outcome, file: usize, test: usize) -> String {
     artifact["files"][file]["tests"][test]["error"].as_str().unwrap_or_else(|| panic!("{artifact:#}")).to_owned()
 }
 
+/// The run of [`WAITS`] and [`NEXT`] loses the one test that waits, and says this of it.
+fn costs_one_test(running: Running, says: &str) {
+    let outcome = running.wait();
+    outcome.expect_code(1);
+    assert!(outcome.took < Duration::from_secs(30), "{:?}", outcome.took);
+    let totals = outcome.artifact()["totals"].clone();
+    assert_eq!((&totals["passed"], &totals["failed"]), (&3.into(), &1.into()), "{}", outcome.transcript());
+    let error = error_of(&outcome, 0, 1);
+    assert!(error.contains(says), "{error}");
+}
+
 const WAITS: &str = "it('before', () => {});\n\
     it('waits', async () => { console.log('ready'); await new Promise(() => {}); }, 0);\n\
     it('after', () => { expect(1).toBe(1); });\n";
@@ -53,13 +64,7 @@ fn a_frozen_renderer_costs_one_test() {
     for renderer in renderers(&running) {
         send(&renderer, Signal::STOP);
     }
-    let outcome = running.wait();
-    outcome.expect_code(1);
-    assert!(outcome.took < Duration::from_secs(30), "{:?}", outcome.took);
-    let totals = outcome.artifact()["totals"].clone();
-    assert_eq!((&totals["passed"], &totals["failed"]), (&3.into(), &1.into()), "{}", outcome.transcript());
-    let error = error_of(&outcome, 0, 1);
-    assert!(error.contains("--silence-timeout"), "{error}");
+    costs_one_test(running, "--silence-timeout");
 }
 
 /// O-10
@@ -112,11 +117,5 @@ fn a_crashed_renderer_costs_one_test() {
     for renderer in renderers(&running) {
         send(&renderer, Signal::KILL);
     }
-    let outcome = running.wait();
-    outcome.expect_code(1);
-    assert!(outcome.took < Duration::from_secs(30), "{:?}", outcome.took);
-    let totals = outcome.artifact()["totals"].clone();
-    assert_eq!((&totals["passed"], &totals["failed"]), (&3.into(), &1.into()), "{}", outcome.transcript());
-    let error = error_of(&outcome, 0, 1);
-    assert!(error.contains("crash"), "{error}");
+    costs_one_test(running, "crash");
 }

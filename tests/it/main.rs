@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where it stopped")]
 
 mod architecture;
+mod archive;
 mod attach_clock;
 mod chrome;
 mod cli;
+mod coverage;
 mod dashboard;
 mod doctor;
 mod documents;

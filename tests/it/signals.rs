@@ -66,6 +66,37 @@ fn sigterm_reports_what_was_finished() {
     ends_with(Signal::TERM, 143);
 }
 
+/// More lines than can be read: neither the clocks nor Ctrl-C may wait until they have been.
+#[test]
+fn a_page_that_never_stops_talking_has_its_limits_and_can_be_interrupted() {
+    let project = tempfile::tempdir().unwrap();
+    let test =
+        "import { it } from 'vitest';\nit('talks', () => { for (let i = 0; ; i++) console.log('line ' + i); });\n";
+    fs_err::write(project.path().join("a.ait.test.ts"), test).unwrap();
+    let talking = |timeout: &str| {
+        let args = ["a.ait.test.ts", "--target", "chrome", "--reporter", "json", "--timeout", timeout];
+        let mut running = tool(project.path()).args(args).start();
+        running.wait_for("a line of the page", |line| line.contains("\"line 100\"").then_some(Instant::now()));
+        running
+    };
+    let mut running = talking("3s");
+    let talks = Instant::now();
+    let lost = running.wait_for("the end of the page", |line| line.contains("pageLost").then(|| line.to_owned()));
+    assert!(talks.elapsed() < Duration::from_secs(15), "took {:?}", talks.elapsed());
+    assert!(lost.contains("--timeout 3s") && lost.contains("writes to the console faster"), "{lost}");
+    drop(running);
+
+    let running = talking("60s");
+    std::thread::sleep(Duration::from_secs(2));
+    let asked = Instant::now();
+    running.signal(Signal::INT);
+    let outcome = running.wait();
+    assert!(asked.elapsed() < TO_LEAVE * 2, "took {:?}", asked.elapsed());
+    outcome.expect_code(130);
+    let finished = |event: &serde_json::Value| event["type"] == "runFinished";
+    assert!(outcome.events().iter().any(finished), "the run was given up");
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn after_sigkill_the_browser_goes_and_the_next_start_sweeps() {

@@ -24,7 +24,7 @@ const MESSAGES: usize = 5_000;
 const CHARACTERS: [char; 9] = ['a', '"', '\\', '\n', '\0', 'é', '漢', '😀', '\u{2028}'];
 
 /// How long a page may take to be there.
-const PAGE_WITHIN: Duration = Duration::from_secs(20);
+pub(crate) const PAGE_WITHIN: Duration = Duration::from_secs(20);
 
 fn sent() -> Vec<Vec<u8>> {
     let mut seed: u32 = 1;
@@ -43,7 +43,7 @@ fn sent() -> Vec<Vec<u8>> {
     (0..MESSAGES).map(|_| message()).collect()
 }
 
-fn suite(server: &FixtureServer, file: &str, target: &str) -> Tool {
+pub(crate) fn suite(server: &FixtureServer, file: &str, target: &str) -> Tool {
     let file = format!("fixtures/traffic/{file}.ait.test.ts");
     let tool = tool(&support::repo()).args([file.as_str(), "--target", target, "--cell-platform", "mock"]);
     let (report, url) = (tool.report_dir(), server.url());
@@ -52,7 +52,7 @@ fn suite(server: &FixtureServer, file: &str, target: &str) -> Tool {
 }
 
 /// A run over the relay, with a second Chrome as the phone.
-fn on_device(tool: Tool) -> Outcome {
+pub(crate) fn on_device(tool: Tool) -> Outcome {
     let mut running = tool.args(["--show-url", "--attach-timeout", "60s"]).start();
     let link = running.wait_for("the attach link", crate::attach_clock::link);
     let phone = Phone::open(&link);
@@ -62,7 +62,7 @@ fn on_device(tool: Tool) -> Outcome {
 }
 
 /// Connections, and all messages with the number of theirs.
-fn recorded(outcome: &Outcome) -> (Vec<Connection>, Vec<(usize, Message)>) {
+pub(crate) fn recorded(outcome: &Outcome) -> (Vec<Connection>, Vec<(usize, Message)>) {
     let path = outcome.report_dir().join("transport.2.x.mock.jsonl");
     let mut timeline = Timeline::read(File::open(path).unwrap()).unwrap();
     assert_eq!(timeline.lost(), 0, "{}", outcome.transcript());
@@ -158,77 +158,6 @@ fn a_failed_test_shows_its_own_last_messages() {
     assert!(last.contains("OUT [websocket] message - the last word"), "{text}");
     assert!(last.contains("IN [websocket] message - the last word"), "{text}");
     assert!(!last.contains("not of the failed test"), "{text}");
-}
-
-/// O-26: what the page's first script does is recorded, and belongs to no test.
-#[test]
-fn the_first_script_of_a_page_is_recorded() {
-    let server = FixtureServer::start();
-    let script = "<script>new WebSocket(location.origin.replace('http', 'ws') + '/ws/echo?hello=first');\
-                  fetch('/api/status/200?a'); fetch('/api/status/200?b')</script>";
-    let page = server.document(script, "");
-    let outcome = suite(&server, "uncovered", "chrome").args(["--page-url", &page]).run();
-    outcome.expect_code(0);
-    let (connections, messages) = recorded(&outcome);
-    let urls: Vec<&str> = connections.iter().map(|connection| connection.url.as_str()).collect();
-    for part in ["hello=first", "200?a", "200?b"] {
-        assert!(urls.iter().any(|url| url.ends_with(part)), "{urls:?}");
-    }
-    let hello = messages.iter().find(|(_, message)| message.payload() == Payload::Text("first"));
-    assert!(hello.is_some_and(|(_, message)| message.test.is_none()), "{}", outcome.transcript());
-    assert_eq!(outcome.artifact()["transport"]["documents"][0]["beforeContent"], true);
-}
-
-/// O-26: who comes late says since when it records, and that there was a socket before.
-#[test]
-fn a_late_recorder_says_from_when_it_covers() {
-    let server = FixtureServer::start();
-    let script = "<script>const socket = new WebSocket(location.origin.replace('http', 'ws') + '/ws/echo');\
-                  setInterval(() => socket.readyState === 1 && socket.send('tick'), 5)</script>";
-    let phone = Phone::open(&server.document(script, ""));
-    let since = Instant::now();
-    while phone.tap("typeof socket === 'object' && socket.readyState === 1") != json!(true) {
-        assert!(since.elapsed() < PAGE_WITHIN, "the page of the phone opens its socket");
-    }
-    let endpoint = format!("http://127.0.0.1:{}", phone.port());
-    let outcome = suite(&server, "uncovered", "chrome").args(["--cdp-endpoint", &endpoint]).run();
-    outcome.expect_code(0);
-    let text = outcome.transcript();
-    assert!(text.contains("the recorder came") && text.contains("after the page had begun"), "{text}");
-    let total = &outcome.artifact()["transport"];
-    assert_eq!(total["documents"][0]["beforeContent"], false, "{total}");
-    assert_eq!(total["notCovered"]["socket opened before the recorder"], 1, "{total}");
-    // It leaves the page as it found it.
-    let native = phone.tap("Object.hasOwn(window, 'WebSocket') && /native code/.test(WebSocket.prototype.send)");
-    assert_eq!(native, json!(true));
-    let asked = "WebSocket.prototype.close.call(Symbol.for('devtools-test.capture'))";
-    let gone = phone.tap(&format!("(() => {{ try {{ {asked}; return 'there' }} catch {{ return 'gone' }} }})()"));
-    assert_eq!(gone, json!("gone"));
-}
-
-/// O-27: one record for each call, whoever wraps `fetch` and when.
-#[test]
-fn a_wrapped_fetch_is_recorded_once() {
-    let server = FixtureServer::start();
-    let script = "<script>const native = fetch; window.calls = 0;\
-                  window.fetch = (...args) => { window.calls++; return native(...args); }</script>";
-    let page = server.document(script, "");
-    let outcome = suite(&server, "wrapped", "chrome").args(["--page-url", &page]).run();
-    outcome.expect_code(0);
-    let (connections, _) = recorded(&outcome);
-    assert_eq!(connections.iter().filter(|connection| connection.url.ends_with("?once")).count(), 1);
-}
-
-/// O-43: what is not covered is counted, on the terminal and in the artifact.
-#[test]
-fn workers_and_frames_are_counted() {
-    let server = FixtureServer::start();
-    let outcome = suite(&server, "uncovered", "chrome").run();
-    outcome.expect_code(0);
-    let not_covered = outcome.artifact()["transport"]["notCovered"].clone();
-    assert_eq!(not_covered, json!({ "frame": 1, "worker": 1 }));
-    let text = outcome.transcript();
-    assert!(text.contains("not covered: 1 frame, 1 worker"), "{text}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) struct Transport<'a> {
 }
 
 #[derive(Serialize)]
-struct Counted {
+pub(super) struct Counted {
     messages: u64,
     #[serde(rename = "in")]
     incoming: u64,
@@ -43,14 +43,25 @@ struct Document<'a> {
     before_content: bool,
 }
 
-/// One connection's messages during one test.
+/// Messages during one test.
 #[derive(Serialize)]
-pub(super) struct TestConnection {
-    connection: String,
-    protocol: &'static str,
-    url: String,
-    #[serde(flatten)]
-    volume: Counted,
+#[serde(untagged)]
+pub(super) enum TestConnection {
+    /// Of one connection.
+    One {
+        connection: String,
+        protocol: &'static str,
+        url: String,
+        #[serde(flatten)]
+        volume: Counted,
+    },
+    /// Of many that are not named.
+    Others {
+        /// How many.
+        others: usize,
+        #[serde(flatten)]
+        volume: Counted,
+    },
 }
 
 impl Counted {
@@ -80,14 +91,13 @@ impl<'a> Transport<'a> {
 
 impl TestConnection {
     pub(super) fn of(traffic: &Traffic, test: &TestId) -> Vec<Self> {
-        traffic
-            .of_test(test)
-            .map(|(id, place, volume)| Self {
-                connection: id.to_owned(),
-                protocol: place.protocol.word(),
-                url: place.url,
-                volume: Counted::of(volume),
-            })
-            .collect()
+        let named = traffic.of_test(test).map(|(id, place, volume)| Self::One {
+            connection: id.to_owned(),
+            protocol: place.protocol.word(),
+            url: place.url,
+            volume: Counted::of(volume),
+        });
+        let others = traffic.others_of(test);
+        named.chain(others.map(|(others, volume)| Self::Others { others, volume: Counted::of(volume) })).collect()
     }
 }

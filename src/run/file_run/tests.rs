@@ -71,6 +71,17 @@ fn a_reload_after_the_last_test_is_only_a_notice() {
 }
 
 #[test]
+fn a_hook_after_the_last_test_that_never_ends_is_the_files_failure() {
+    let mut run = file(&["a"]);
+    start(&mut run, 0);
+    end(&mut run, 0, TestState::Passed);
+    assert!(run.lost(LossCause::Busy, "the file took longer than its limit", None, 0.0).events.is_empty());
+    assert_eq!(run.restart(false), None);
+    let result = run.finish(None);
+    assert_eq!(result.errors[0].message, "the file took longer than its limit");
+}
+
+#[test]
 fn a_loss_between_tests_is_the_files_and_the_rest_is_not_run() {
     let mut run = file(&["one", "two"]);
     assert!(run.lost(LossCause::Navigated, "gone", None, 0.0).events.is_empty());

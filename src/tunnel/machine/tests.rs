@@ -2,20 +2,6 @@
 
 use super::*;
 
-const LIMITS: TunnelLimits = TunnelLimits {
-    address: Duration::from_secs(30),
-    name: Duration::from_secs(60),
-    proof: Duration::from_secs(60),
-    check: Duration::from_secs(15),
-    again: Duration::from_secs(2),
-    misses: 2,
-    unreachable: Duration::from_secs(60),
-    steady: Duration::from_secs(60),
-    starts: 4,
-    trying: Duration::from_secs(60),
-    pause: Duration::from_secs(1),
-};
-
 fn address(name: &str) -> PublicAddress {
     PublicAddress::new(&format!("https://{name}.test")).unwrap()
 }
@@ -33,7 +19,7 @@ struct Lab {
 impl Lab {
     fn new(origin: Origin) -> (Self, Vec<Step>) {
         let now = Instant::now();
-        let mut machine = Machine::new(origin, LIMITS, now);
+        let mut machine = Machine::new(origin, TunnelLimits::default(), now);
         let steps = machine.begin(now);
         (Self { machine, now }, steps)
     }

@@ -13,7 +13,7 @@ import type {
 } from './events.ts';
 import * as defaults from './events.ts';
 import { jsonLines, logLines } from './export.ts';
-import { type BatchSink, Outbox } from './outbox.ts';
+import { type BatchSink, Outbox, type RowWriter } from './outbox.ts';
 import { shorten } from './payload.ts';
 import { createRedactor, type Redaction, type Redactor } from './redact.ts';
 import { copyOf, noCounts, Registry } from './registry.ts';
@@ -199,7 +199,7 @@ class Engine {
   subscribe = (listener: (version: number) => void): (() => void) => this.subscribers.add(listener);
 
   /** Sends records out of the page, in batches, from now on or from the start if `forward` was asked for. */
-  connect = (sink: BatchSink): (() => void) => this.outbox.connect(sink);
+  connect = (sink: BatchSink, writer?: RowWriter): (() => void) => this.outbox.connect(sink, writer);
 
   /** Hands over what waits, now. */
   flush = (): void => this.outbox.flush();

@@ -1,7 +1,8 @@
 // Takes the records out of the page to the host, as pieces of one text of lines: one piece at a time, each answered before
 // the next one leaves, so that whatever else the page has to say waits for one piece at most. Pieces grow and shrink with
 // the time the way takes.
-import { min, NativePromise, ticks, toJson } from '../shared/natives.ts';
+import { joined, min, NativePromise, ticks } from '../shared/natives.ts';
+import { pieceOf } from '../wire.ts';
 import type { TransportBatch } from './outbox.ts';
 import { codeAt, isHighSurrogate, sliceText } from './payload.ts';
 
@@ -40,10 +41,8 @@ export class HostChannel {
   /** A batch while another one is under way comes from a page that is being left: then nothing waits any more. */
   take = (batch: TransportBatch): unknown => {
     const hurried = this.done !== undefined;
-    this.text = sliceText(this.text, this.at);
+    this.text = sliceText(this.text, this.at) + joined(batch.records, '\n');
     this.at = 0;
-    const { records } = batch;
-    for (let i = 0; i < records.length; i++) this.text += `${records[i]}\n`;
     if (hurried) {
       while (this.at < this.text.length) this.next();
       return undefined;
@@ -78,7 +77,6 @@ export class HostChannel {
     this.at = min(to, this.text.length);
     this.underWay = true;
     this.sent = ticks();
-    const piece = { doc: this.doc, seq: this.seq++, text: sliceText(this.text, from, this.at) };
-    this.send(toJson(piece));
+    this.send(pieceOf(this.doc, this.seq++, sliceText(this.text, from, this.at)));
   }
 }

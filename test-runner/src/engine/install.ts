@@ -10,6 +10,7 @@ import { apply, listen, match, now, ticks, unlisten, win } from '../shared/nativ
 import { createDevtoolsEngine, type DevtoolsEngine, type EngineOptions } from './engine.ts';
 import { HostChannel } from './host-channel.ts';
 import type { BatchSink } from './outbox.ts';
+import { rowLine } from './row-line.ts';
 
 export type CaptureKind = 'websocket' | 'fetch' | 'eventsource';
 
@@ -157,7 +158,7 @@ class Runtime implements CaptureRuntime {
     const channel = new HostChannel(doc, send);
     this.engine.currentTest = currentTest;
     this.engine.recordCoverage(this.coverage());
-    this.engine.connect(channel.take);
+    this.engine.connect(channel.take, rowLine);
     return {
       took: (seq) => channel.took(seq),
       drain: () => {

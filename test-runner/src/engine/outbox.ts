@@ -1,11 +1,12 @@
 // What leaves the page: records as lines of JSON, in batches that a channel takes at its own pace. Recording never
 // waits for it: what the channel cannot take in time loses first its long payloads, then its oldest records.
 import { cancel, later, NativePromise, SafeMap, settle, toJson } from '../shared/natives.ts';
-import type { MessagePayload, TransportConnection, TransportMessage } from './events.ts';
+import type { MessagePayload, TransportConnection } from './events.ts';
 import { exportedMessage } from './export.ts';
 import { sizeOfBuffer } from './payload.ts';
 import { RingBuffer } from './ring-buffer.ts';
 import { messageOf, type Row } from './row.ts';
+import type { rowLine } from './row-line.ts';
 
 /** A batch waits this long for more to come: one hop for many messages, and a person still calls it live. */
 const BATCH_MS = 100;
@@ -27,6 +28,9 @@ export interface TransportBatch {
 /** Takes a batch; the next one comes when the promise is settled, or at once if there is none. */
 export type BatchSink = (batch: TransportBatch) => unknown;
 
+/** Writes a message in another way; nothing for one that has no other. */
+export type RowWriter = typeof rowLine;
+
 /** The payload of a message that has left already. */
 interface Late {
   row: Row;
@@ -38,6 +42,7 @@ export class Outbox {
   private late = new RingBuffer<Late>(MAX_WAITING);
   private changed = new SafeMap<string, TransportConnection | undefined>();
   private sink: BatchSink | undefined;
+  private writer: RowWriter | undefined;
   private busy = false;
   private timer = 0;
   private waitingBytes = 0;
@@ -62,8 +67,9 @@ export class Outbox {
     return this.keeps || this.sink !== undefined;
   }
 
-  connect(sink: BatchSink): () => void {
+  connect(sink: BatchSink, writer?: RowWriter): () => void {
     this.sink = sink;
+    this.writer = writer;
     this.busy = false;
     this.schedule();
     return () => {
@@ -191,23 +197,38 @@ export class Outbox {
     let length = 0;
     while (this.rows.length && length < BATCH_CHARACTERS) {
       const row = this.rows.shift() as Row;
-      const message = messageOf(this.session, row, row.whole, row.complete);
+      length += this.write(records, row, row.whole, row.complete, false);
       this.letGo(row);
-      length += this.write(records, 'message', message);
     }
     while (this.late.length && length < BATCH_CHARACTERS) {
       const { row, whole } = this.late.shift() as Late;
       this.waitingBytes -= lengthOf(whole);
-      const complete = lengthOf(whole) === row.size;
-      length += this.write(records, 'payload', messageOf(this.session, row, whole, complete));
+      length += this.write(records, row, whole, lengthOf(whole) === row.size, true);
     }
     return records;
   }
 
-  private write(records: string[], kind: string, message: TransportMessage): number {
-    const line = lineOf({ kind, ...exportedMessage(message) });
+  private write(
+    records: string[],
+    row: Row,
+    whole: MessagePayload | undefined,
+    complete: boolean,
+    late: boolean,
+  ): number {
+    const line = this.written(row, whole, complete, late);
     records[records.length] = line;
     return line.length;
+  }
+
+  private written(row: Row, whole: MessagePayload | undefined, complete: boolean, late: boolean): string {
+    const { session, writer } = this;
+    try {
+      const line = writer?.(session, row, whole, complete, late);
+      if (line !== undefined) return line;
+    } catch {
+      // What it holds has no JSON; the record says so.
+    }
+    return lineOf({ kind: late ? 'payload' : 'message', ...exportedMessage(messageOf(session, row, whole, complete)) });
   }
 }
 

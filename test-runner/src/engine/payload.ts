@@ -73,6 +73,8 @@ export function copyOfStart(text: string, limit: number): string {
 export function previewOf(payload: MessagePayload, size: number): string {
   if (typeof payload !== 'string') return `[binary ${size} bytes]`;
   if (payload.length <= PREVIEW_CHARACTERS) return payload;
+  // A byte each: no pairs.
+  if (payload.length === size) return sliceText(payload, 0, PREVIEW_CHARACTERS);
   let end = 0;
   for (let i = 0; i < PREVIEW_CHARACTERS && end < payload.length; i++) {
     const next = isHighSurrogate(codeAt(payload, end)) && end + 1 < payload.length ? codeAt(payload, end + 1) : 0;

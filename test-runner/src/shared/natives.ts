@@ -20,7 +20,7 @@ export const parse = JSON.parse;
 // biome-ignore lint/security/noGlobalEval: running the commands of a debugger is what the agent is for
 export const indirectEval = globalThis.eval;
 export const toText = String;
-export const { max, min, random } = Math;
+export const { max, min, random, round } = Math;
 export const { isFinite: isFiniteNumber } = Number;
 
 const { stringify } = JSON;
@@ -48,6 +48,11 @@ export const hasOwn = (object: object, key: PropertyKey): boolean => apply(objec
 export const tagOf = (value: unknown): string => apply(objectToString, value, []);
 export const sourceOf = (value: object): string => apply(functionToString, value, []);
 export const match = (pattern: RegExp, text: string): RegExpExecArray | null => apply(regexExec, pattern, [text]);
+
+const arrayJoin = Array.prototype.join;
+/** The texts of a list of ours, one after the other, each followed by the same. */
+export const joined = (texts: readonly string[], end: string): string =>
+  texts.length === 0 ? '' : apply(arrayJoin, texts, [end]) + end;
 
 const { slice: textSlice, indexOf: textIndexOf, lastIndexOf: textLastIndexOf, toLowerCase } = String.prototype;
 export const slice = (text: string, start: number, end?: number): string => apply(textSlice, text, [start, end]);
@@ -199,7 +204,7 @@ export function toJson(value: unknown): string {
 }
 
 /** A JSON text; lone halves of surrogate pairs become U+FFFD, since not every reader takes their escapes. */
-function quote(text: string): string {
+export function quote(text: string): string {
   return stringify(toWellFormed ? apply(toWellFormed, text, []) : text);
 }
 
