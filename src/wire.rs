@@ -136,6 +136,14 @@ pub enum PageEvent {
         #[serde(default)]
         limit: u64,
     },
+    /// A test's own code has failed and its hooks have not tidied up yet. It waits, for a second at most, until the host
+    /// lets it go on (`__ait.goOn(run, test)`). Only where that was asked for.
+    TestFailing {
+        /// Run number.
+        run: u32,
+        /// Index in `collected`.
+        test: u32,
+    },
     /// A test is over, hooks included.
     TestEnd {
         /// Run number.
@@ -215,6 +223,7 @@ impl PageEvent {
         match self {
             Self::Collected { run, .. }
             | Self::TestStart { run, .. }
+            | Self::TestFailing { run, .. }
             | Self::TestEnd { run, .. }
             | Self::Phase { run, .. }
             | Self::SuiteError { run, .. }
@@ -360,6 +369,8 @@ pub struct RunRequest {
     pub allow_only: bool,
     /// Only tests from this index on are run; the earlier ones count as finished. 0 for a fresh run.
     pub skip_before: u32,
+    /// Failing tests wait until they are let go on.
+    pub hold_failing: bool,
 }
 
 /// What `__ait.info()` returns, to confirm the injection by reading back. A batch without events comes before it: what the

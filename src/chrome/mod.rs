@@ -10,6 +10,7 @@ mod error;
 mod find;
 mod launch;
 mod open;
+mod others;
 mod own_page;
 mod pages;
 
@@ -17,4 +18,5 @@ pub use endpoint::{EndpointOptions, EndpointPages};
 pub use error::ChromeError;
 pub use find::find;
 pub use launch::{Browser, LaunchOptions};
+pub use others::{OpenPage, OpenPages, attach_beside, let_go, open_pages};
 pub use pages::{ChromeOptions, ChromePages};

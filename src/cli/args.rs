@@ -83,9 +83,8 @@ struct McpArgs {
     root: RootArgs,
     #[command(flatten)]
     shared: SharedArgs,
-    /// Folder for the artifact <sdkLine>.<platform>.json and for what tests captured
-    #[arg(long, value_name = "DIR", help_heading = "Reports")]
-    report_dir: Option<String>,
+    #[command(flatten)]
+    folder: FolderArgs,
     #[command(flatten)]
     log: LogArgs,
 }
@@ -302,14 +301,23 @@ struct OutputArgs {
     /// pretty or json (one event a line), to stdout or to a file; may be given again [default: pretty]
     #[arg(long, value_name = "NAME[=PATH]", help_heading = "Reports")]
     reporter: Vec<String>,
-    /// Folder for the artifact <sdkLine>.<platform>.json, for what tests captured and what was recorded
-    #[arg(long, value_name = "DIR", help_heading = "Reports")]
-    report_dir: Option<String>,
+    #[command(flatten)]
+    folder: FolderArgs,
     /// auto, always or never; auto heeds NO_COLOR and FORCE_COLOR [default: auto]
     #[arg(long, value_name = "WHEN", help_heading = "Reports")]
     color: Option<String>,
     #[command(flatten)]
     log: LogArgs,
+}
+
+#[derive(Debug, Args)]
+struct FolderArgs {
+    /// Folder for the artifact <sdkLine>.<platform>.json, for what tests captured and what was recorded
+    #[arg(long, value_name = "DIR", help_heading = "Reports")]
+    report_dir: Option<String>,
+    /// Take no picture of the page when a test fails [default: one into the report folder, where the browser can]
+    #[arg(long, help_heading = "Reports")]
+    no_screenshot_failures: bool,
 }
 
 #[derive(Debug, Args)]

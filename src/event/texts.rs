@@ -45,6 +45,8 @@ impl RunEvent {
                 scrub.clean(category);
                 scrub.clean_value(payload);
             }
+            // What a picture shows cannot be taken out of it.
+            EventKind::Screenshot { png: _, bytes: _ } => {}
             EventKind::Notice { level: _, message } => scrub.clean(message),
             EventKind::PageLost { cause: _, message } => scrub.clean(message),
             EventKind::FileFinished(FileResult { duration_ms: _, counts: _, errors, not_run }) => {

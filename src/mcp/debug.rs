@@ -10,14 +10,18 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::envelope::{Fault, FaultCode};
 use super::guard::Guard;
 use super::mode::Mode;
 use super::observe::observe;
 use super::show::Shown;
 use super::store::Store;
 use super::view::{Stage, View};
+use super::words;
+use crate::assets;
 use crate::cdp::page::{Page, PageSource, PageUnavailable};
 use crate::cdp::runtime::{EvaluateOptions, evaluate};
+use crate::chrome::{attach_beside, let_go};
 use crate::dashboard::Feed;
 use crate::event::{EventKind, Events, LossCause, RunEvent};
 use crate::report::{Fold, Reporter};
@@ -144,7 +148,7 @@ impl Debug {
                 source.page(&debug.events, LossCause::Disconnected).await
             };
             match debug.cancel.run_until_cancelled(attached).await {
-                Some(Ok(page)) => debug.adopt(page),
+                Some(Ok(page)) => debug.adopt(page, None),
                 Some(Err(PageUnavailable { message })) => debug.change(|view| view.fail(&message)),
                 None => debug.change(|view| view.fail("The session was ended.")),
             }
@@ -152,8 +156,8 @@ impl Debug {
     }
 
     /// A page is there: it is the one that tools work with from now on.
-    pub(super) fn adopt(self: &Arc<Self>, page: Page) {
-        self.change(|view| view.attached(page.clone()));
+    pub(super) fn adopt(self: &Arc<Self>, page: Page, number: Option<u32>) {
+        self.change(|view| view.attached(page.clone(), number));
         let debug = Arc::clone(self);
         self.tasks.spawn(async move {
             let cancel = debug.cancel.clone();
@@ -162,6 +166,19 @@ impl Debug {
                 debug.change(|view| view.lost(&page, &reason.to_string()));
             }
         });
+    }
+
+    /// Another page of the same browser is the one that tools work with from now on.
+    pub(super) async fn change_to(self: &Arc<Self>, target: &str, number: u32) -> Result<(), Fault> {
+        let Some(old) = self.view.borrow().live_page().cloned() else { return Ok(()) };
+        let script = self.settings.capture.as_ref().map(assets::recorder_of_pages);
+        let page = attach_beside(&old.session, target, script.as_deref(), ECHO_WITHIN, &self.events).await;
+        let page = page.map_err(|error| {
+            Fault::new(FaultCode::PageFrozen, "The page cannot be worked with.").because(error.to_string())
+        })?;
+        self.adopt(page, Some(number));
+        let_go(&old.session).await;
+        Ok(())
     }
 
     /// The page, if it answers now.
@@ -214,8 +231,10 @@ impl Debug {
 async fn follow(mut heard: mpsc::Receiver<RunEvent>, view: watch::Sender<View>, mut feed: Option<Feed>) {
     let mut fold = Fold::default();
     while let Some(event) = heard.recv().await {
-        if let EventKind::AttachState { stage, message } = &event.kind {
-            view.send_modify(|view| view.reach(*stage, message));
+        match &event.kind {
+            EventKind::AttachState { stage, message } => view.send_modify(|view| view.reach(*stage, message)),
+            EventKind::Notice { message, .. } => view.send_modify(|view| view.note(&words::of_a_call(message))),
+            _ => {}
         }
         fold.apply(&event);
         if let Some(feed) = &mut feed {

@@ -24,7 +24,7 @@ impl Lent {
         let page = self.held.page(events, cause).await;
         match page {
             Ok(page) => {
-                self.debug.adopt(page.clone());
+                self.debug.adopt(page.clone(), None);
                 checked(&self.debug, page).await
             }
             Err(error) => {

@@ -11,7 +11,9 @@ use super::debug::Debug;
 use super::store::Kind;
 use crate::event::{EventKind, Location, NoticeLevel, RunEvent, TestState};
 use crate::ident::TestId;
-use crate::report::{Fold, ReportError, Reporter};
+use crate::report::{Fold, ReportError, Reporter, screenshot_file};
+use crate::run::can_picture;
+use crate::settings::Settings;
 
 /// Lines and messages of one failed test that are kept: the last ones before it failed say why.
 const MAX_WINDOW: usize = 50;
@@ -42,6 +44,10 @@ pub(super) struct Inner {
     pub(super) windows: HashMap<TestId, Window>,
     /// Where its reports are.
     pub(super) report_dir: Option<PathBuf>,
+    /// The page when a test had failed, by the file of the picture.
+    pub(super) screenshots: HashMap<TestId, PathBuf>,
+    /// Why no pictures are made, where none are.
+    pub(super) no_screenshots: Option<&'static str>,
     /// What happens while the test runs that is running.
     current: Window,
 }
@@ -88,9 +94,19 @@ impl Record {
         self.progress.subscribe()
     }
 
-    /// What hears its events. `report_dir` is where other reporters write to.
-    pub(super) fn reporter(&self, debug: Arc<Debug>, report_dir: Option<PathBuf>) -> Box<dyn Reporter> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).report_dir = report_dir;
+    /// What hears its events.
+    pub(super) fn reporter(&self, debug: Arc<Debug>, settings: &Settings) -> Box<dyn Reporter> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        // That is where other reporters write to.
+        inner.report_dir = settings.report.dir.as_ref().map(|dir| dir.value.clone());
+        inner.no_screenshots = match debug.view().live_page() {
+            _ if !settings.report.screenshots => Some("they are turned off"),
+            Some(page) if !can_picture(page) => {
+                Some("a script in the page, which is all that is reached, cannot make one")
+            }
+            _ => None,
+        };
+        drop(inner);
         Box::new(Recorder { record: self.clone(), debug })
     }
 }
@@ -130,6 +146,11 @@ impl Recorder {
                 let thrown = json!({ "name": error.name, "text": error.message, "stack": stack, "test": test });
                 store.add(Kind::Exceptions, thrown);
             }
+            EventKind::Screenshot { png, .. } => {
+                if let (Some(test), Some(path)) = (&event.test, self.keep(inner, event.test.as_ref(), png)) {
+                    inner.screenshots.insert(test.clone(), path);
+                }
+            }
             EventKind::TestFinished(result) if result.state == TestState::Failed => {
                 if let Some(test) = &event.test {
                     inner.windows.insert(test.clone(), std::mem::take(&mut inner.current));
@@ -144,6 +165,17 @@ impl Recorder {
             EventKind::AttachState { stage, message } => self.debug.change(|view| view.reach(*stage, message)),
             _ => {}
         }
+    }
+
+    /// Where the picture of a test is: in the report folder, when the run is over, or else in one of the server's own.
+    fn keep(&self, inner: &Inner, test: Option<&TestId>, png: &[u8]) -> Option<PathBuf> {
+        let name = screenshot_file(&inner.fold.info.as_ref()?.cell, test?);
+        if let Some(dir) = &inner.report_dir {
+            return Some(dir.join(name));
+        }
+        let path = self.record.file.with_extension("").join(name);
+        let kept = path.parent().map_or(Ok(()), fs_err::create_dir_all).and_then(|()| fs_err::write(&path, png));
+        kept.inspect_err(|error| tracing::warn!(%error, "a picture cannot be kept")).ok().map(|()| path)
     }
 
     fn stand(&self, event: &RunEvent, fold: &Fold) {

@@ -1,5 +1,7 @@
 //! How a session stands, for the tools that tell of it.
 
+use std::collections::VecDeque;
+
 use tokio::time::Instant;
 
 use crate::attach::Waiting;
@@ -30,6 +32,14 @@ pub(super) enum Stage {
     Ended,
 }
 
+/// Notes on other pages that are kept.
+const MAX_NOTES: usize = 5;
+
+/// How a page is listed.
+pub(super) fn page_id(number: u32) -> String {
+    format!("page-{number}")
+}
+
 /// How a session stands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct View {
@@ -37,8 +47,14 @@ pub(super) struct View {
     pub(super) stage: Stage,
     /// The same in a sentence.
     pub(super) message: String,
-    /// How many pages attached so far; the number of the one that is attached.
-    pub(super) pages: u32,
+    /// Numbers given to pages so far.
+    numbers: u32,
+    /// The number of the page that is attached.
+    number: u32,
+    /// Numbers of pages whose target in a browser is known.
+    targets: Vec<(String, u32)>,
+    /// What was said of pages that called and are not the one that is attached, the newest ones.
+    pub(super) notes: VecDeque<String>,
     /// How the wait for a page is going.
     pub(super) wait: Option<Waiting>,
     /// Calls with a wrong or expired code.
@@ -104,13 +120,53 @@ impl View {
         self.message = message.to_owned();
     }
 
-    /// A page is there.
-    pub(super) fn attached(&mut self, page: Page) {
+    /// A page is there, by a number of its own or by the one it has already.
+    pub(super) fn attached(&mut self, page: Page, number: Option<u32>) {
         self.stage = Stage::Attached;
         self.message = "A page is attached.".into();
-        self.pages += 1;
+        self.number = number.unwrap_or_else(|| self.next_number());
         self.page = Some(page);
         (self.wait, self.no_way, self.dialog, self.shown) = (None, None, None, false);
+    }
+
+    /// The page that is attached, by the name under which it is listed.
+    pub(super) fn page_id(&self) -> String {
+        page_id(self.number)
+    }
+
+    /// The target of the page that is attached, now that it is known.
+    pub(super) fn is_in(&mut self, target: &str) {
+        if !self.targets.iter().any(|(known, _)| known == target) {
+            self.targets.push((target.to_owned(), self.number));
+        }
+    }
+
+    /// The number of a target; it gets one when it is seen first.
+    pub(super) fn number_of(&mut self, target: &str) -> u32 {
+        if let Some((_, number)) = self.targets.iter().find(|(known, _)| known == target) {
+            return *number;
+        }
+        let number = self.next_number();
+        self.targets.push((target.to_owned(), number));
+        number
+    }
+
+    /// The target that is listed by this name.
+    pub(super) fn target(&self, id: &str) -> Option<(String, u32)> {
+        self.targets.iter().find(|(_, number)| page_id(*number) == id).cloned()
+    }
+
+    /// Something was said of another page.
+    pub(super) fn note(&mut self, text: &str) {
+        if self.notes.len() >= MAX_NOTES {
+            self.notes.pop_front();
+        }
+        self.notes.push_back(text.to_owned());
+    }
+
+    fn next_number(&mut self) -> u32 {
+        self.numbers += 1;
+        self.numbers
     }
 
     /// The page is at another address.

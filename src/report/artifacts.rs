@@ -1,5 +1,5 @@
-//! The files in the report folder: `<sdkLine>.<platform>.json`, `.manual.json` for files that need a person, and what
-//! tests captured.
+//! The files in the report folder: `<sdkLine>.<platform>.json`, `.manual.json` for files that need a person, what tests
+//! captured, and pictures of those that failed.
 
 mod shape;
 mod traffic;
@@ -16,19 +16,34 @@ use super::error::ReportError;
 use super::fold::Fold;
 use super::folder::ReportFolder;
 use super::reporter::Reporter;
+use super::screenshots::{self, Screenshots};
 use shape::Artifact;
 
 /// Writes a cell's artifacts when the run is over, in place of those of the cell's earlier run.
 pub struct Artifacts {
     folder: ReportFolder,
     captures: Captures,
+    screenshots: Screenshots,
 }
 
-/// What is read of an earlier run's artifact: the names of its capture files.
-#[derive(Deserialize)]
+/// What is read of an earlier run's artifact: the names of the files beside it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Earlier {
-    #[serde(default)]
     captures: Vec<EarlierCapture>,
+    files: Vec<EarlierFile>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct EarlierFile {
+    tests: Vec<EarlierTest>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct EarlierTest {
+    screenshot: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -39,7 +54,7 @@ struct EarlierCapture {
 impl Artifacts {
     /// Writes into this folder.
     pub fn new(folder: ReportFolder) -> Self {
-        Self { folder, captures: Captures::default() }
+        Self { folder, captures: Captures::default(), screenshots: Screenshots::default() }
     }
 
     /// Writes what can be written; the first thing that could not is the error.
@@ -47,16 +62,20 @@ impl Artifacts {
         let captures = self.captures.files(cell);
         let mut stale = BTreeSet::new();
         for manual in [false, true] {
-            stale.extend(self.earlier_captures(&artifact_name(cell, manual)));
+            stale.extend(self.earlier(&artifact_name(cell, manual)));
         }
         let mut outcome = Ok(());
         for file in &captures {
-            stale.remove(&file.name);
-            let written = self.folder.write_json(&format!("{CAPTURE_FOLDER}/{}", file.name), &file.records);
-            outcome = outcome.and(written.map(drop));
+            let name = format!("{CAPTURE_FOLDER}/{}", file.name);
+            stale.remove(&name);
+            outcome = outcome.and(self.folder.write_json(&name, &file.records).map(drop));
+        }
+        for (name, png) in self.screenshots.files(cell) {
+            stale.remove(&name);
+            outcome = outcome.and(self.folder.write(&name, png));
         }
         for name in stale {
-            outcome = outcome.and(self.folder.remove(&format!("{CAPTURE_FOLDER}/{name}")));
+            outcome = outcome.and(self.folder.remove(&name));
         }
         for manual in [false, true] {
             outcome = outcome.and(self.write_artifact(fold, cell, manual, &captures));
@@ -75,19 +94,22 @@ impl Artifacts {
         let has_files = fold.files.iter().any(|file| file.id.is_manual() == manual);
         // A run without any file still leaves word of how it ended.
         let wanted = has_files || (!manual && fold.files.is_empty());
-        match Artifact::of(fold, manual, captures) {
+        match Artifact::of(fold, manual, captures, &self.screenshots) {
             Some(artifact) if wanted => self.folder.write_json(&name, &artifact).map(drop),
             _ => self.folder.remove(&name),
         }
     }
 
-    /// Names of the capture files that an earlier run of the cell lists. A file that is no artifact of ours lists none.
-    fn earlier_captures(&self, name: &str) -> Vec<String> {
+    /// The files that an earlier run of the cell lists. A file that is no artifact of ours lists none.
+    fn earlier(&self, name: &str) -> Vec<String> {
         let text = std::fs::read(self.folder.file(name)).unwrap_or_default();
-        let earlier: Option<Earlier> = serde_json::from_slice(&text).ok();
-        let names = earlier.into_iter().flat_map(|earlier| earlier.captures).map(|capture| capture.file);
-        // The list may have been edited: nothing outside the capture folder is ever removed.
-        names.filter(|name| name.ends_with(".json") && !name.contains(['/', '\\'])).collect()
+        let Earlier { captures, files } = serde_json::from_slice(&text).unwrap_or_default();
+        // The list may have been edited: nothing outside the folders of ours is ever removed.
+        let captures = captures.into_iter().map(|capture| capture.file);
+        let captures = captures.filter(|name| name.ends_with(".json") && !name.contains(['/', '\\']));
+        let screenshots = files.into_iter().flat_map(|file| file.tests).filter_map(|test| test.screenshot);
+        let screenshots = screenshots.filter(|name| screenshots::is_ours(name));
+        captures.map(|name| format!("{CAPTURE_FOLDER}/{name}")).chain(screenshots).collect()
     }
 }
 
@@ -97,6 +119,7 @@ fn artifact_name(cell: &Cell, manual: bool) -> String {
 
 impl Reporter for Artifacts {
     fn on_event(&mut self, event: &RunEvent, _: &Fold) {
+        self.screenshots.hear(event);
         if let EventKind::Capture { category, payload } = &event.kind {
             let manual = event.file.as_ref().is_some_and(FileId::is_manual);
             self.captures.add(category, manual, payload);

@@ -64,7 +64,7 @@ impl Captures {
 }
 
 /// 32-bit FNV-1a: short, stable, and good enough to tell a handful of categories apart.
-fn fnv1a(text: &str) -> u32 {
+pub(super) fn fnv1a(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 

@@ -42,6 +42,16 @@ impl ReportFolder {
         }
     }
 
+    /// Writes a file in place of the one that was there.
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
+        let path = self.file(name);
+        let written = temporary_in(path.parent().unwrap_or(&self.path)).and_then(|mut file| {
+            file.write_all(bytes)?;
+            Ok(file.persist(&path)?)
+        });
+        written.map(drop).map_err(|reason| ReportError::File { path, reason })
+    }
+
     /// A file without a name in this folder, to be given one when it is whole.
     pub(super) fn temporary(&self) -> io::Result<NamedTempFile> {
         temporary_in(&self.path)

@@ -11,6 +11,7 @@
 //! - `pretty`: for people.
 //! - `json`: every event as one line of JSON.
 //! - `artifacts`, `capture`, `records`: the files in the report folder.
+//! - `screenshots`: pictures of failing tests there.
 //! - `folder`: that folder, and files that are written whole or not at all.
 //! - `terminal`: stdout, shared with a progress line.
 //! - `text`: makes what came from a page harmless and visible.
@@ -26,6 +27,7 @@ mod json;
 mod pretty;
 mod records;
 mod reporter;
+mod screenshots;
 mod terminal;
 mod text;
 mod traffic;
@@ -43,6 +45,7 @@ pub use json::Json;
 pub use pretty::{Paint, Pretty, PrettyOptions};
 pub use records::Records;
 pub use reporter::{Reporter, report};
+pub use screenshots::screenshot_file;
 pub use terminal::Terminal;
 pub use text::{block, line};
 pub use traffic::{Place, Traffic, Volume};

@@ -16,6 +16,7 @@ use super::inject::Live;
 use super::ping::Ping;
 use super::plan::Limits;
 use super::records::Owners;
+use super::screenshot;
 use super::stop::Stop;
 use super::stuck;
 use super::watch::{Activity, PING_AFTER, Strike, Watch};
@@ -59,6 +60,8 @@ pub(super) struct Drive<'a> {
     pub(super) owners: &'a mut Owners,
     /// How many more failed tests `--bail` allows; `None` without it.
     pub(super) failures_left: &'a mut Option<u32>,
+    /// How many more pictures of failing tests are taken.
+    pub(super) screenshots_left: &'a mut u32,
     /// Errors outside any test that were seen.
     pub(super) exceptions: &'a mut u32,
 }
@@ -196,6 +199,10 @@ impl Drive<'_> {
         if stale && !matches!(event, PageEvent::Uncaught { .. }) {
             return None;
         }
+        if let PageEvent::TestFailing { test, .. } = event {
+            self.picture(test, watch).await;
+            return None;
+        }
         if let Some(activity) = activity_of(&event) {
             watch.doing(activity, Instant::now());
         }
@@ -208,6 +215,25 @@ impl Drive<'_> {
             self.owners.learn(self.run, self.file, self.state.test_ids());
         }
         self.take_step(step).await
+    }
+
+    /// Takes a picture for a failing test, which waits for it. What that takes is not the test's nor the file's time.
+    async fn picture(&mut self, test: u32, watch: &mut Watch) {
+        let since = Instant::now();
+        let page = &self.live.page;
+        let taken = async { if *self.screenshots_left > 0 { screenshot::take(page).await } else { None } };
+        let taken = tokio::select! {
+            biased;
+            () = self.stop.stopped() => None,
+            taken = taken => taken,
+        };
+        if let Some(png) = taken {
+            *self.screenshots_left -= 1;
+            let kind = EventKind::Screenshot { bytes: png.len(), png };
+            self.events.emit(Some(self.file), self.state.id(test).as_ref(), kind).await;
+        }
+        screenshot::go_on(page, self.run, test).await;
+        watch.held(since.elapsed());
     }
 
     async fn take_step(&mut self, step: Step) -> Option<Outcome> {

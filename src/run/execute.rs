@@ -16,6 +16,7 @@ use super::file_run::{FileRun, plain_error};
 use super::inject::{self, Live, Recorded};
 use super::plan::Plan;
 use super::records::Owners;
+use super::screenshot::{MAX_SCREENSHOTS, can_picture};
 use super::settle::{self, Between, Leftover};
 use super::stop::{Signal, Stop};
 use super::verdict::Tally;
@@ -36,6 +37,7 @@ pub async fn execute(plan: Plan, mut pages: Box<dyn PageSource>, events: Events,
         live: None,
         runs: 0,
         failures_left,
+        screenshots_left: if plan.screenshots { MAX_SCREENSHOTS } else { 0 },
         tally: Tally::default(),
     };
     for warning in &plan.warnings {
@@ -78,6 +80,7 @@ struct Run<'a> {
     /// How many times a file was sent to a page; numbers the runs on the wire.
     runs: u32,
     failures_left: Option<u32>,
+    screenshots_left: u32,
     tally: Tally,
 }
 
@@ -187,7 +190,8 @@ impl Run<'_> {
         let mut cut_short = None;
         while let Some(live) = &mut self.live {
             self.runs += 1;
-            let request = self.plan.request(self.runs, file, skip_before);
+            let hold_failing = self.screenshots_left > 0 && can_picture(&live.page);
+            let request = self.plan.request(self.runs, file, skip_before, hold_failing);
             let script = script(&request, bundle, &self.maps.register(file, bundle));
             let attempt_started = Instant::now();
             let mut exceptions = 0;
@@ -203,6 +207,7 @@ impl Run<'_> {
                 stop: self.stop,
                 owners: &mut self.owners,
                 failures_left: &mut self.failures_left,
+                screenshots_left: &mut self.screenshots_left,
                 exceptions: &mut exceptions,
             };
             let outcome = drive.run(&script).await;

@@ -80,7 +80,7 @@ impl FileRun {
                 let errors = errors.iter().map(|e| maps.map_error(e)).collect();
                 self.on_test_end(test, TestResult { path: vec![], state, duration_ms: ms, errors, note, retries })
             }
-            PageEvent::Phase { .. } => Step::default(),
+            PageEvent::Phase { .. } | PageEvent::TestFailing { .. } => Step::default(),
             PageEvent::SuiteError { suite, error, .. } => {
                 self.errors.push(suite_error(&suite, maps.map_error(&error)));
                 Step::default()
@@ -250,7 +250,7 @@ impl FileRun {
         self.tests.iter().map(|test| test.info.id.clone()).collect()
     }
 
-    fn id(&self, test: u32) -> Option<TestId> {
+    pub(super) fn id(&self, test: u32) -> Option<TestId> {
         self.tests.get(test as usize).map(|t| t.info.id.clone())
     }
 

@@ -11,6 +11,7 @@
 //! - `ping`: asks a quiet page whether it answers.
 //! - `stuck`: finds out what a page that does not go on is doing.
 //! - `settle`: between two files.
+//! - `screenshot`: a picture of the page when a test fails.
 //! - `execute`: runs all files.
 //! - `verdict`: the exit code and its reason.
 
@@ -23,6 +24,7 @@ mod ping;
 mod plan;
 mod records;
 mod rows;
+mod screenshot;
 mod settle;
 mod stop;
 mod stuck;
@@ -31,4 +33,5 @@ mod watch;
 
 pub use execute::execute;
 pub use plan::{Limits, Plan, PlanError};
+pub use screenshot::{MAX_SCREENSHOTS, can_picture};
 pub use stop::{Signal, Stop};

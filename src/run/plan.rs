@@ -39,6 +39,8 @@ pub struct Plan {
     pub bail: Option<u32>,
     /// A run without a single test counts as passed.
     pub pass_with_no_tests: bool,
+    /// Take a picture of the page when a test fails, where its browser can.
+    pub screenshots: bool,
     /// What was noticed while the run was prepared; said as warnings at its start.
     pub warnings: Vec<String>,
 }
@@ -97,11 +99,12 @@ impl Plan {
             allow_only: selection.allow_only,
             bail: selection.bail,
             pass_with_no_tests: selection.pass_with_no_tests,
+            screenshots: settings.report.screenshots && settings.report.dir.is_some(),
             warnings,
         })
     }
 
-    pub(super) fn request(&self, run: u32, file: &FileId, skip_before: u32) -> RunRequest {
+    pub(super) fn request(&self, run: u32, file: &FileId, skip_before: u32, hold_failing: bool) -> RunRequest {
         RunRequest {
             run,
             file: file.0.clone(),
@@ -110,6 +113,7 @@ impl Plan {
             name_pattern: self.name_pattern.clone(),
             allow_only: self.allow_only,
             skip_before,
+            hold_failing,
         }
     }
 }

@@ -84,6 +84,13 @@ impl Watch {
         self.activity_since = now;
     }
 
+    /// The page waited for us for so long, which counts for no deadline.
+    pub(super) fn held(&mut self, time: Duration) {
+        self.file_started += time;
+        self.activity_since += time;
+        self.last_heard += time;
+    }
+
     /// Whether the page has been quiet for long enough to be asked.
     pub(super) fn wants_ping(&self, now: Instant) -> bool {
         self.silent_for(now) >= PING_AFTER

@@ -82,6 +82,8 @@ pub struct Given {
     pub reporter: Vec<String>,
     /// Folder of the artifacts.
     pub report_dir: Option<String>,
+    /// Take no picture of the page when a test fails.
+    pub no_screenshot_failures: Option<bool>,
     /// Folder of the project.
     #[serde(skip)]
     pub project_root: Option<String>,

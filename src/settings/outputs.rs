@@ -57,6 +57,7 @@ mod tests {
         let report = ReportSettings {
             reporters: reporters.iter().map(choice).collect(),
             dir: Some(Sourced::default_of(dir.join("report"))),
+            screenshots: true,
         };
         let log = LogSettings { filter: None, file: log.map(|file| dir.join(file)) };
         let cell = Cell { sdk_line: "2.x".into(), platform: "ios".into() };

@@ -269,7 +269,8 @@ fn report(from: &Sources<'_>) -> Result<ReportSettings, SettingsError> {
     });
     let reporters = reporters::complete(asked.collect::<Result<_, SettingsError>>()?)?;
     let dir = from.text("--report-dir", |given| &given.report_dir).map(|text| from.path(text)).transpose()?;
-    Ok(ReportSettings { reporters, dir })
+    let screenshots = !from.switch(|given| given.no_screenshot_failures).unwrap_or(false);
+    Ok(ReportSettings { reporters, dir, screenshots })
 }
 
 fn log(from: &Sources<'_>) -> LogSettings {

@@ -176,6 +176,8 @@ pub struct ReportSettings {
     pub reporters: Vec<ReporterChoice>,
     /// Folder of the artifacts, absolute.
     pub dir: Option<Sourced<PathBuf>>,
+    /// Take a picture of the page when a test fails.
+    pub screenshots: bool,
 }
 
 /// Colour and progress.

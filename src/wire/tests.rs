@@ -55,6 +55,7 @@ fn a_batch_reads_and_writes_as_in_the_page() {
             ],
         },
         PageEvent::TestStart { run: 1, test: 0, attempt: 1, limit: 5000 },
+        PageEvent::TestFailing { run: 1, test: 0 },
         test_end(0, TestState::Failed, ErrorKind::Error),
         test_end(1, TestState::Passed, ErrorKind::Timeout),
         test_end(2, TestState::Skipped, ErrorKind::Unsupported),
@@ -120,6 +121,7 @@ fn request_and_info_read_and_write_as_in_the_page() {
             name_pattern: Some("^a".into()),
             allow_only: true,
             skip_before: 2,
+            hold_failing: true,
         },
     );
     same(

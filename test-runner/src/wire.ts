@@ -18,6 +18,7 @@ export const pieceOf = (doc: string, seq: number, text: string): string => `${do
 export type PageEvent =
   | { type: 'collected'; run: number; tests: CollectedTest[]; only: boolean }
   | { type: 'testStart'; run: number; test: number; attempt: number; limit: number }
+  | { type: 'testFailing'; run: number; test: number }
   | {
       type: 'testEnd';
       run: number;
@@ -73,6 +74,7 @@ export interface RunRequest {
   namePattern?: string;
   allowOnly: boolean;
   skipBefore: number;
+  holdFailing: boolean;
 }
 
 export interface CaptureInfo {

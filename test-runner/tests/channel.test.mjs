@@ -103,6 +103,28 @@ test('without a binding events wait for it', async () => {
   await bare.close();
 });
 
+test('a failing test waits for the host only where it is asked to, and for a second at most', async () => {
+  const code =
+    "afterEach(() => { tidied = true; }); let tidied = false; it('fails', () => { throw new Error('no'); }); it('next', () => { if (!tidied) throw 1; });";
+  const body = `const { afterEach, it } = globalThis.__ait.vitest; ${code}`;
+  const free = await runner.run({ body });
+  assert.ok(!free.events.some(({ type }) => type === 'testFailing'));
+  const held = await runner.run({ body }, { request: { holdFailing: true } });
+  assert.deepEqual(held.states, free.states);
+  const [end] = held.events.filter(({ type }) => type === 'testEnd');
+  assert.ok(end.ms < 500, `its wait is not its own: ${end.ms}`);
+  const { ms } = held.events.at(-1);
+  assert.ok(ms >= 1000 && ms < 3000, `nobody let it go on: ${ms}`);
+
+  const page = await runner.page();
+  await runner.start(page, { body }, { holdFailing: true });
+  const [failing] = (await until(page, (all) => all.some(({ type }) => type === 'testFailing'))).slice(-1);
+  await page.evaluate(`__ait.goOn(${failing.run}, ${failing.test})`);
+  const over = (await until(page, (all) => all.some(({ type }) => type === 'fileEnd'))).at(-1);
+  assert.ok(over.ms < 1000, `it went on at once: ${over.ms}`);
+  await page.close();
+});
+
 test('an aborted run says nothing more, and the next one can start', async () => {
   const page = await runner.page();
   const stuck = await runner.start(page, {

@@ -26,6 +26,7 @@ export const samples: Samples = /* <json> */ {
       { "path": ["planned"], "mode": "todo" }
     ] },
     { "type": "testStart", "run": 1, "test": 0, "attempt": 1, "limit": 5000 },
+    { "type": "testFailing", "run": 1, "test": 0 },
     { "type": "testEnd", "run": 1, "test": 0, "state": "failed", "ms": 1.5, "errors": [
       { "name": "E", "message": "m", "kind": "error" }
     ], "note": "n", "retries": 1 },
@@ -54,7 +55,7 @@ export const samples: Samples = /* <json> */ {
     "hook": "beforeEach", "cause": { "name": "E", "message": "m", "kind": "error" }
   },
   "request": { "run": 1, "file": "a.ait.test.ts", "testTimeout": 5000, "hookTimeout": 10000, "namePattern": "^a",
-    "allowOnly": true, "skipBefore": 2 },
+    "allowOnly": true, "skipBefore": 2, "holdFailing": true },
   "info": { "version": "0.1.0", "doc": "d1", "seq": 7, "userAgent": "u", "url": "http://127.0.0.1/", "title": "t" },
   "piece": { "doc": "d1", "seq": 3, "text": "{\"kind\":\"coverage\"}\n[1,\"s", "sent": "d1 3\n{\"kind\":\"coverage\"}\n[1,\"s" },
   "rows": [

@@ -22,6 +22,7 @@ mod qr;
 mod relay;
 mod replay;
 mod same_results;
+mod screenshots;
 mod secrecy;
 mod secret;
 mod signals;

@@ -30,7 +30,8 @@ impl From<RunArgs> for Given {
             pass_with_no_tests: switch(args.pass_with_no_tests),
             project_root: args.project_root,
             reporter: output.reporter,
-            report_dir: output.report_dir,
+            report_dir: output.folder.report_dir,
+            no_screenshot_failures: switch(output.folder.no_screenshot_failures),
             color: output.color,
             show_url: show.show_url,
             qr_stdout: show.qr_stdout,
@@ -45,7 +46,8 @@ impl From<McpArgs> for Given {
         Given {
             project_root: args.root.project_root,
             allow_host: args.allow_host,
-            report_dir: args.report_dir,
+            report_dir: args.folder.report_dir,
+            no_screenshot_failures: switch(args.folder.no_screenshot_failures),
             ..shared(args.shared, args.log)
         }
     }

@@ -12,6 +12,7 @@ use crate::mcp::record::{Inner, Record, Window, shown};
 use crate::mcp::store::cut;
 use crate::mcp::tool::{About, Effect, Tool};
 use crate::report::Comparison;
+use crate::run::MAX_SCREENSHOTS;
 
 /// Characters of a message, a diff or a code frame: what a person reads of it, too.
 const MAX_TEXT: usize = 2_000;
@@ -36,8 +37,8 @@ pub(super) fn tools() -> Vec<Tool> {
                 name: "get_test_failure",
                 title: "One failure as a whole",
                 description: "Everything about one failure of a run that is over: message, position, diff, code frame, \
-                              stack, and what the page wrote and exchanged while the test ran. Use it after run_tests, \
-                              for one failure at a time.",
+                              stack, what the page wrote and exchanged while the test ran, and a picture of it where \
+                              its browser makes one. Use it after run_tests, for one failure at a time.",
                 effect: Effect::Reads,
             },
             get_test_failure,
@@ -83,6 +84,12 @@ struct Failure {
     /// The last messages the page exchanged while the test ran.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transport: Vec<Value>,
+    /// The page when the test had failed, before its hooks tidied up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    screenshot: Option<String>,
+    /// Why there is no picture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_screenshot: Option<String>,
     /// Other failures of the run, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     others: Vec<String>,
@@ -181,6 +188,8 @@ fn failure(record: &Record, run: &Inner, wanted: Option<&str>) -> Result<Failure
                 .next("get_test_failure", "name one of the failures"),
         });
     };
+    let screenshot = found.test.and_then(|test| run.screenshots.get(test)).map(|path| path.display().to_string());
+    let no_screenshot = screenshot.is_none().then(|| why_no_screenshot(run));
     let window = found.test.and_then(|test| run.windows.get(test)).cloned().unwrap_or_default();
     let Window { console, transport } = window;
     let last = |list: std::collections::VecDeque<Value>| {
@@ -195,9 +204,21 @@ fn failure(record: &Record, run: &Inner, wanted: Option<&str>) -> Result<Failure
         errors: found.errors.iter().take(MAX_ERRORS).map(Error::of).collect(),
         console: last(console),
         transport: last(transport),
+        screenshot,
+        no_screenshot,
         others: names().filter(|name| *name != line(found.name)).collect(),
         file: record.file.display().to_string(),
     })
+}
+
+fn why_no_screenshot(run: &Inner) -> String {
+    match run.no_screenshots {
+        Some(why) => why.to_owned(),
+        None if run.screenshots.len() >= MAX_SCREENSHOTS as usize => {
+            format!("only {MAX_SCREENSHOTS} are made in a run")
+        }
+        None => "the failure was outside the code of a test, or the page did not come to it".to_owned(),
+    }
 }
 
 impl Error {

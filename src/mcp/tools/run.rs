@@ -123,6 +123,8 @@ async fn run_tests(call: Call, args: RunTests) -> Answered<Summary> {
     let wanted = there.map_or(args.wanted.clone(), |debug| args.wanted.in_session(debug));
     let settings = wanted.settings(&call.hub, None, |given| args.ask(given))?;
     let mut plan = Plan::of(&settings).map_err(Fault::bad_input)?;
+    // There is a folder for them here, whether one for reports was named or not.
+    plan.screenshots = settings.report.screenshots;
     if plan.files.is_empty() {
         let state =
             format!("No test file matches {} in {}.", args.files.join(", "), settings.project_root.value.display());
@@ -198,7 +200,7 @@ async fn run(call: &Call, debug: &Arc<Debug>, settings: &Settings, plan: Plan, c
     let mut all = reporters(settings, None).map_err(Fault::environment)?;
     all.push(Box::new(Json::to(Terminal::to_file(&record.file).map_err(Fault::environment)?)));
     all.extend(call.hub.feed().await);
-    all.push(record.reporter(Arc::clone(debug), settings.report.dir.as_ref().map(|dir| dir.value.clone())));
+    all.push(record.reporter(Arc::clone(debug), settings));
     let pages = debug.lend().await;
     let (events, receiver) = Events::scrubbed_by(call.scrub());
     let stopped = stop.clone();

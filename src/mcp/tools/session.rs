@@ -96,7 +96,7 @@ impl Standing {
     pub(super) fn of(debug: &Debug) -> Self {
         let view = debug.view();
         let page = view.live_page().map(|page| PageShown {
-            id: format!("page-{}", view.pages),
+            id: view.page_id(),
             url: page.info.url.clone(),
             title: page.info.title.clone(),
             engine: page.info.engine.clone(),

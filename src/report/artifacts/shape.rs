@@ -9,6 +9,7 @@ use crate::exit::Exit;
 use crate::ident::{Cell, full_title};
 use crate::report::capture::CaptureFile;
 use crate::report::fold::{FileFold, Fold, TestFold};
+use crate::report::screenshots::Screenshots;
 use crate::report::traffic::Traffic;
 
 use super::traffic::{TestConnection, Transport};
@@ -104,6 +105,9 @@ struct Test<'a> {
     retries: Option<u32>,
     id: &'a str,
     path: &'a [String],
+    /// The page when it had failed, inside the report folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    screenshot: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transport: Vec<TestConnection>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -142,7 +146,12 @@ struct CaptureEntry<'a> {
 
 impl<'a> Artifact<'a> {
     /// The artifact of the manual or of the other files; `None` before the run has started.
-    pub(super) fn of(fold: &'a Fold, manual: bool, captures: &'a [CaptureFile<'a>]) -> Option<Self> {
+    pub(super) fn of(
+        fold: &'a Fold,
+        manual: bool,
+        captures: &'a [CaptureFile<'a>],
+        screenshots: &Screenshots,
+    ) -> Option<Self> {
         let info = fold.info.as_ref()?;
         let files: Vec<&FileFold> = fold.files.iter().filter(|file| file.id.is_manual() == manual).collect();
         let result = fold.result.as_ref();
@@ -153,7 +162,10 @@ impl<'a> Artifact<'a> {
             started_at: &info.started_at,
             duration: round(files.iter().filter_map(|file| file.result.as_ref()).map(|r| r.duration_ms).sum()),
             totals: Totals::of(&files),
-            files: files.iter().map(|file| File::of(file, manual, &fold.traffic)).collect(),
+            files: files
+                .iter()
+                .map(|file| File::of(file, manual, &|test| Test::of(test, &fold.traffic, screenshots, &info.cell)))
+                .collect(),
             tool_version: &info.tool_version,
             target_kind: info.target,
             page: fold.page.as_ref().map(Page::of),
@@ -214,7 +226,7 @@ impl Tally {
 }
 
 impl<'a> File<'a> {
-    fn of(file: &'a FileFold, manual: bool, traffic: &Traffic) -> Self {
+    fn of(file: &'a FileFold, manual: bool, test: &dyn Fn(&'a TestFold) -> Option<Test<'a>>) -> Self {
         let result = file.result.as_ref();
         let errors = result.map_or(&[][..], |result| &result.errors);
         Self {
@@ -222,7 +234,7 @@ impl<'a> File<'a> {
             error: errors.first().map(short),
             duration: round(result.map_or(0.0, |result| result.duration_ms)),
             counts: Tally::of(file.counts),
-            tests: file.tests.iter().filter_map(|test| Test::of(test, traffic)).collect(),
+            tests: file.tests.iter().filter_map(test).collect(),
             mode: manual.then_some("manual"),
             not_run: result.and_then(|result| result.not_run.as_deref()),
             errors,
@@ -232,7 +244,7 @@ impl<'a> File<'a> {
 
 impl<'a> Test<'a> {
     /// `None` for a test that the name pattern left out.
-    fn of(test: &'a TestFold, traffic: &Traffic) -> Option<Self> {
+    fn of(test: &'a TestFold, traffic: &Traffic, screenshots: &Screenshots, cell: &Cell) -> Option<Self> {
         let result = test.result.as_ref();
         if result.is_none() && test.mode == TestMode::Filtered {
             return None;
@@ -249,6 +261,7 @@ impl<'a> Test<'a> {
             retries: result.map(|result| result.retries).filter(|retries| *retries > 0),
             id: &test.id.0,
             path: &test.path,
+            screenshot: screenshots.file(cell, &test.id),
             transport: TestConnection::of(traffic, &test.id),
             errors,
         })

@@ -111,6 +111,7 @@ impl Reporter for Pretty {
             }
             EventKind::TestFinished(_)
             | EventKind::Capture { .. }
+            | EventKind::Screenshot { .. }
             | EventKind::Transport { .. }
             | EventKind::RunFinished(_) => {}
         }

@@ -36,6 +36,7 @@ function install(): void {
       return true;
     },
     abort: (run: number): void => runs.abort(run),
+    goOn: (run: number, test: number): void => runs.goOn(run, test),
     flush: (): void => emitter.flush(),
     capture: () => recorder.connect(),
     took: (seq: number): void => recorder.took(seq),

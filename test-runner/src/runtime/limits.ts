@@ -30,5 +30,7 @@ export const MAX_ERRORS = 20;
 export const MAX_BATCH = 512 * 1024;
 /** Characters that wait for a binding that is not there (yet); beyond it the oldest events are dropped and counted. */
 export const MAX_WAITING = 8 * 1024 * 1024;
+/** Milliseconds for which a failing test waits for the host to take its picture. */
+export const MAX_HOLD_MS = 1_000;
 /** Milliseconds after which events leave even when the page never comes to rest. */
 export const FLUSH_MS = 50;

@@ -1,9 +1,9 @@
 // Runs of files, one after another: turns what the adapter tells into events, and knows what is running.
 import type { PageEvent, RunRequest } from '../wire.ts';
-import { now } from './clock.ts';
+import { after, now } from './clock.ts';
 import type { Emitter } from './emit.ts';
 import { describeError } from './errors.ts';
-import { MAX_SHORT } from './limits.ts';
+import { MAX_HOLD_MS, MAX_SHORT } from './limits.ts';
 import { bounded } from './text.ts';
 import { Turns } from './turns.ts';
 import { watchUncaught } from './uncaught.ts';
@@ -52,6 +52,11 @@ export class Runs {
     this.current = undefined;
   }
 
+  /** A failing test that waits for the host may go on. */
+  goOn(run: number, test: number): void {
+    if (this.current?.request.run === run) this.current.held.get(test)?.();
+  }
+
   /** The one test that is running, as the records of what the page exchanges name it. */
   get currentTest(): { run: number; test: number } | undefined {
     return this.current?.only;
@@ -78,6 +83,8 @@ class Run {
   /** The running test, where it is the only one. */
   only: { run: number; test: number } | undefined;
   readonly turns = new Turns();
+  /** Failing tests that wait for the host, with what lets them go on. */
+  readonly held = new Map<number, () => void>();
   private started = 0;
   private readonly run: number;
   cancel = (): void => {};
@@ -135,6 +142,14 @@ class Run {
       this.emitNow({ type: 'testStart', run: this.run, test, attempt, limit });
     },
     turn: () => this.turns.afterTest(),
+    failing: (test) => {
+      if (!this.request.holdFailing || this.dead) return undefined;
+      this.emitNow({ type: 'testFailing', run: this.run, test });
+      return new Promise((resolve) => {
+        this.held.set(test, resolve);
+        after(MAX_HOLD_MS, resolve);
+      });
+    },
     testEnd: (test, { state, ms, errors, note, retries }) => {
       this.running = this.running.filter((other) => other !== test);
       this.nameRunning();

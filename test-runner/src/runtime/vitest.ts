@@ -4,6 +4,7 @@
 import * as vitest from 'vitest';
 import { setSafeTimers, startTests } from 'vitest/internal/browser';
 import type { CollectedTest, PageError, TestMode, TestState } from '../wire.ts';
+import { now } from './clock.ts';
 import { describeError, fromHook } from './errors.ts';
 import { MAX_ERRORS, MAX_SHORT, MAX_TITLE } from './limits.ts';
 import { bounded } from './text.ts';
@@ -23,6 +24,8 @@ export interface Reporter {
   testStart(test: number, attempt: number, limit: number): void;
   /** A test's own code is over; what it returns is awaited before the test counts as ended. */
   turn(): Promise<void> | undefined;
+  /** A test's own code has failed, and its hooks have not tidied up yet; what it returns is awaited. */
+  failing(test: number): Promise<void> | undefined;
   testEnd(test: number, verdict: Verdict): void;
   hook(phase: 'beforeAll' | 'afterAll', suite: string[]): void;
   suiteError(suite: string[], error: PageError): void;
@@ -50,6 +53,8 @@ interface Task {
   mode: 'run' | 'skip' | 'only' | 'todo' | 'queued';
   suite?: Suite;
   timeout?: number;
+  /** It is meant to fail. */
+  fails?: boolean;
   result?: {
     state: string;
     duration?: number;
@@ -82,6 +87,8 @@ class PageRunner extends Base {
   private readonly left = new Set<Task>();
   private readonly attempts = new Map<string, number>();
   private readonly suites: Suite[] = [];
+  /** Milliseconds for which tests waited for the host. */
+  private readonly held = new Map<Task, number>();
   private loaded = true;
 
   constructor(private readonly run: FileRun) {
@@ -138,6 +145,16 @@ class PageRunner extends Base {
     if (attempt > 0) this.run.reporter.testStart(this.index(test), attempt, limitOf(test));
   }
 
+  async onTaskFinished(test: Task): Promise<void> {
+    await super.onTaskFinished?.(test);
+    if (test.result?.state !== 'fail' || test.fails) return;
+    const failing = this.run.reporter.failing(this.index(test));
+    if (!failing) return;
+    const since = now();
+    await failing;
+    this.held.set(test, (this.held.get(test) ?? 0) + now() - since);
+  }
+
   onTestAnnotate(test: Task, annotation: { message: string; type: string }): unknown {
     this.run.reporter.notice(`${pathOf(test).join(' > ')}: ${bounded(annotation.message, MAX_SHORT)}`);
     return annotation;
@@ -166,7 +183,7 @@ class PageRunner extends Base {
     const attempts = result?.attempts?.length ?? 0;
     const verdict: Verdict = {
       state: stateOf(task),
-      ms: result?.duration ?? 0,
+      ms: Math.max(0, (result?.duration ?? 0) - (this.held.get(task) ?? 0)),
       errors: (result?.errors ?? []).slice(0, MAX_ERRORS),
       retries: attempts > 1 ? attempts - 1 : 0,
     };

@@ -193,6 +193,38 @@ fn a_page_is_led_elsewhere_and_back() {
     agent.close().expect_code(0);
 }
 
+#[test]
+fn a_popup_is_listed_and_can_be_worked_with_and_left_again() {
+    let (mut agent, site, folder) = on("/app/index.html");
+    let text = "import { expect, it } from 'vitest';\nit('is in the popup', () => { expect(location.search).toBe('?popup'); });\n";
+    fs_err::write(folder.path().join("a.ait.test.ts"), text).unwrap();
+    let alone = agent.call("list_pages", json!({}));
+    assert_eq!(alone["data"]["pages"].as_array().unwrap().len(), 1, "{alone:#}");
+    value(&mut agent, "globalThis.first = true; globalThis.popup = open('/app/index.html?popup'); 1");
+    let listed = agent.call("list_pages", json!({}));
+    let [first, popup] = &listed["data"]["pages"].as_array().unwrap()[..] else { panic!("{listed:#}") };
+    assert_eq!(
+        (&first["attached"], &popup["attached"], &popup["state"]),
+        (&json!(true), &json!(false), &json!("open"))
+    );
+    assert_eq!(popup["url"], site.at("/app/index.html?popup"), "{listed:#}");
+    let selected = agent.call("select_page", json!({ "id": popup["id"] }));
+    assert_eq!(selected["data"]["url"], popup["url"], "{selected:#}");
+    let status = agent.call("get_debug_status", json!({}));
+    assert_eq!(status["data"]["session"]["page"]["id"], popup["id"], "{status:#}");
+    value(&mut agent, "console.log('from the popup')");
+    let run = agent.call("run_tests", json!({ "files": ["a.ait.test.ts"] }));
+    assert_eq!(run["data"]["verdict"], "passed", "{run:#}");
+    let back = agent.call("select_page", json!({ "id": first["id"] }));
+    assert_eq!(back["ok"], true, "{back:#}");
+    assert_eq!(value(&mut agent, "popup.close(), globalThis.first")["value"], true);
+    let gone = agent.call("select_page", json!({ "id": popup["id"] }));
+    assert_eq!(gone["error"]["code"], "not_found", "{gone:#}");
+    let lines = agent.call("list_console_messages", json!({}));
+    assert!(lines.to_string().contains("from the popup"), "{lines:#}");
+    agent.close().expect_code(0);
+}
+
 /// The console lines, once there are so many.
 fn console_of(agent: &mut Agent, total: u64) -> Value {
     let deadline = Instant::now() + Duration::from_secs(20);

@@ -12,6 +12,7 @@ use support::phone::Phone;
 use super::{project, server};
 
 const HOLDS: &str = "it('holds', () => { expect(location.pathname).toBe('/attach'); });";
+const FAILS: &str = "it('fails', () => { expect(1).toBe(2); });";
 const WAITS: &str = "it('waits', async () => { console.log('ready'); await new Promise(() => {}); }, 0);";
 
 /// The address of the dashboard in a text.
@@ -51,7 +52,7 @@ fn find(value: &Value, name: &str) -> Option<String> {
 
 #[test]
 fn a_run_shows_the_code_waits_for_the_phone_and_runs_there() {
-    let project = project(&[("a.ait.test.ts", HOLDS)]);
+    let project = project(&[("a.ait.test.ts", HOLDS), ("b.ait.test.ts", FAILS)]);
     let mut agent = Agent::start(server(project.path()));
     let id = agent.begin("run_tests", json!({ "files": ["a.ait.test.ts"], "wait_seconds": 60 }));
     let told = agent.until_progress(id, "The code is shown at");
@@ -71,11 +72,42 @@ fn a_run_shows_the_code_waits_for_the_phone_and_runs_there() {
         (before["data"]["pages"][0]["id"].clone(), 1)
     );
     assert_eq!(pages["data"]["pages"][0]["state"], "live", "{pages:#}");
+    let failed = agent.call("run_tests", json!({ "files": ["b.ait.test.ts"] }));
+    assert_eq!(failed["data"]["verdict"], "failed", "{failed:#}");
+    let failure = agent.call("get_test_failure", json!({}));
+    assert!(failure["data"]["noScreenshot"].as_str().unwrap().contains("script in the page"), "{failure:#}");
     drop(phone);
     let outcome = agent.close();
     outcome.expect_code(0);
     let code = link.split("at=").nth(1).unwrap();
     assert!(!outcome.stdout.contains(code), "the code is in no result\n{}", outcome.stdout);
+}
+
+#[test]
+fn a_second_phone_is_told_of_and_the_first_stays() {
+    let project = project(&[]);
+    let mut agent = Agent::start(server(project.path()));
+    let shown = agent.call("start_attach", json!({}));
+    let link = scan(shown["data"]["dashboard"].as_str().unwrap());
+    let phone = Phone::open(&link);
+    assert_eq!(agent.call("start_attach", json!({ "wait_seconds": 60 }))["ok"], true);
+    let second = Phone::open(&link);
+    let until = Instant::now() + Duration::from_secs(30);
+    let pages = loop {
+        let pages = agent.call("list_pages", json!({}));
+        if pages["data"].get("notes").is_some() {
+            break pages;
+        }
+        assert!(Instant::now() < until, "{pages:#}");
+    };
+    assert!(pages["data"]["notes"].to_string().contains("turned away"), "{pages:#}");
+    assert_eq!(pages["data"]["pages"].as_array().unwrap().len(), 1, "{pages:#}");
+    assert_eq!(
+        (&pages["data"]["pages"][0]["id"], &pages["data"]["pages"][0]["state"]),
+        (&json!("page-1"), &json!("live"))
+    );
+    drop((phone, second));
+    agent.close().expect_code(0);
 }
 
 #[test]

@@ -64,6 +64,8 @@ fn the_browser_is_started_each_file_is_told_and_the_answer_says_what_failed() {
     assert!(error["diff"].as_str().unwrap().contains("+ 2"), "{failure:#}");
     assert!(error["codeFrame"].as_str().unwrap().contains("toBe(3)"), "{failure:#}");
     assert!(data["console"][0].as_str().unwrap().contains("before it fails"), "{failure:#}");
+    let picture = fs_err::read(data["screenshot"].as_str().unwrap_or_else(|| panic!("{failure:#}"))).unwrap();
+    assert!(picture.starts_with(b"\x89PNG"));
     agent.close().expect_code(0);
 }
 
