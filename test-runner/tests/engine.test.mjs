@@ -228,3 +228,40 @@ test('subscribers are told once for many changes, with a number that grows', asy
   assert.deepEqual(told, [501]);
   stop();
 });
+
+test('subscribers are told at most once a frame for as long as changes go on', async () => {
+  const engine = createDevtoolsEngine();
+  const id = ws(engine);
+  const told = [];
+  const stop = engine.subscribe(() => told.push(performance.now()));
+  const from = performance.now();
+  while (told.length < 5) {
+    say(engine, id, 'a');
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  stop();
+  // A timer may be a millisecond early.
+  assert.ok(told.at(-1) - from >= 5 * 15, told.join(' '));
+  assert.ok(engine.getMetrics().messageCount > 5);
+});
+
+test('messages after a number are found without a look at those before', () => {
+  const engine = createDevtoolsEngine({ capacity: 10 });
+  const id = ws(engine);
+  for (let i = 1; i <= 25; i++) say(engine, id, `${i}`);
+  const after = (n) => engine.search({ after: n }).map(({ payload }) => Number(payload));
+  assert.deepEqual(after(22), [23, 24, 25]);
+  assert.deepEqual(after(0).length, 10);
+  assert.deepEqual([after(25), after(99)], [[], []]);
+  engine.clear();
+  say(engine, id, '26');
+  assert.deepEqual([after(25), after(26)], [[26], []]);
+});
+
+test('the wall clock goes as fast as the clock of the document', () => {
+  const engine = createDevtoolsEngine();
+  const id = ws(engine);
+  const [first, second] = [say(engine, id, 'a'), say(engine, id, 'b')];
+  const apart = second.wallTime - first.wallTime - (second.timestamp - first.timestamp);
+  assert.ok(Math.abs(apart) < 0.01 && Math.abs(first.wallTime - Date.now()) < 1_000, `${apart}`);
+});

@@ -61,6 +61,7 @@ fn timed(list: &Value) -> Vec<Value> {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "whoever runs the tests should know what was not tried")]
 fn devtools_imports_what_was_recorded() {
     let server = FixtureServer::start();
     let outcome = suite(&server, "archive", "chrome").run();
