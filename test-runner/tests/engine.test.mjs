@@ -28,6 +28,11 @@ test('a ring keeps the newest, in order, and counts what it dropped', () => {
 test('text is measured as UTF-8, whatever its length and its pairs', () => {
   const texts = ['', 'a', 'é', '文', '😀', '\ud83d', '\ude00\ud83d', 'a😀'.repeat(9_999), '文'.repeat(20_000)];
   texts.push(`${'x'.repeat(16_383)}😀${'y'.repeat(16_383)}😀`, `${'x'.repeat(16_383)}\ud83dz`, '\ud83d'.repeat(16_500));
+  texts.push(
+    ...[99, 100, 101].flatMap((length) =>
+      ['a', 'é', '文', '😀', '\ud83d'].map((last) => 'a'.repeat(length - 1) + last),
+    ),
+  );
   for (const text of texts) assert.equal(textSize(text), Buffer.byteLength(text), JSON.stringify(text.slice(0, 20)));
 });
 

@@ -23,6 +23,8 @@ const NativeBytes = Uint8Array;
 
 /** Texts are measured in parts of this many bytes, so that no text needs a copy of its own size. */
 const SCRATCH_BYTES = 16 * 1024;
+/** Looking at so many characters takes no longer than asking the platform does. */
+const SHORT = 100;
 const scratch = new Uint8Array(SCRATCH_BYTES);
 const encoder = new TextEncoder();
 
@@ -32,7 +34,7 @@ export const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code
 
 /** Bytes of a text as UTF-8. Halves of a pair that stand alone count as what is sent for them, U+FFFD. */
 export function textSize(text: string): number {
-  if (text.length === 0) return 0;
+  if (text.length <= SHORT && isAscii(text)) return text.length;
   let { read, written } = apply(encodeInto, encoder, [text, scratch]) as { read: number; written: number };
   let size = written;
   while (read < text.length) {
@@ -50,6 +52,11 @@ export function textSize(text: string): number {
     }
   }
   return size;
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (codeAt(text, i) > 0x7f) return false;
+  return true;
 }
 
 /** The start of a text, without half a character at its end. */
