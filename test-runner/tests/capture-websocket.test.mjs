@@ -79,6 +79,32 @@ test('binary both ways: buffers, views of a part, blobs with their bytes a momen
   await page.close();
 });
 
+test('blobs that come faster than they are read: small ones all have their bytes, of large ones so many as is bounded', async () => {
+  const { page, result, records } = await recorded(`
+    const s = ws('/ws/echo');
+    await event(s, 'open');
+    for (let i = 0; i < 300; i++) s.send(new Blob([String(i)]));
+    let n = 0;
+    await new Promise((resolve) => s.addEventListener('message', () => ++n === 300 && resolve()));
+    const { engine } = WebSocket.prototype.close.call(Symbol.for('devtools-test.capture'));
+    const lost = () => engine.getMetrics().notRecorded['bytes of a blob'] ?? 0;
+    const before = lost();
+    const large = new Blob([new Uint8Array(10 << 20)]);
+    for (let i = 0; i < 3; i++) s.send(large);
+    const during = lost();
+    await sleep(300);
+    return { before, during };
+  `);
+  const sent = records[0].messages.filter(({ direction }) => direction === 'out').slice(0, 300);
+  const texts = sent.map(({ payload }) => String.fromCharCode(...payload));
+  assert.deepEqual(
+    texts,
+    texts.map((_, i) => String(i)),
+  );
+  assert.deepEqual(result, { before: 0, during: 2 });
+  await page.close();
+});
+
 test('what the server got is what was recorded as sent, byte for byte (#9 to #11, W3, W6)', async () => {
   const { page, result, records } = await recorded(
     `

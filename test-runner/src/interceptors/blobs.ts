@@ -1,15 +1,17 @@
-// Blobs: their size is known at once, their bytes are read later, a bounded part of them and a few at a time.
+// Blobs: their size is known at once, the first of their bytes are read later; what is kept alive for that is bounded.
 import type { DevtoolsEngine } from '../engine/engine.ts';
 import type { MessageInput } from '../engine/events.ts';
 import { apply, getterOf, NativePromise, settle } from '../shared/natives.ts';
 
-/** Blobs that are read at the same time: what they hold is in memory twice meanwhile. */
-const MAX_READING = 16;
+/** Bytes of blobs that live on until they are read. One alone may have more: only its start is read. */
+const MAX_HELD = 16 * 1024 * 1024;
+/** What an empty one costs the browser. */
+const HANDLE = 1024;
 
 const blobSize = getterOf<number>(globalThis.Blob?.prototype, 'size');
 const blobType = getterOf<string>(globalThis.Blob?.prototype, 'type');
 const { slice, arrayBuffer } = globalThis.Blob?.prototype ?? {};
-let reading = 0;
+let held = 0;
 
 export function sizeOfBlob(data: unknown): number | undefined {
   if (typeof data !== 'object' || data === null) return undefined;
@@ -26,22 +28,23 @@ export function recordBlob(engine: DevtoolsEngine, blob: Blob, input: Omit<Messa
   const size = blobSize(blob);
   const row = engine.record({ ...input, payload: new ArrayBuffer(0), size, metadata });
   if (size === 0) return;
-  if (reading >= MAX_READING || !arrayBuffer) {
+  const cost = size + HANDLE;
+  if ((held > 0 && held + cost > MAX_HELD) || !arrayBuffer) {
     engine.note('bytes of a blob');
     return;
   }
-  reading++;
   const part = apply(slice, blob, [0, engine.payloadLimit()]);
   const bytes: Promise<unknown> = apply(arrayBuffer, part, []);
   if (!(bytes instanceof NativePromise)) return;
+  held += cost;
   settle(
     bytes,
     (buffer) => {
-      reading--;
+      held -= cost;
       engine.completePayload(row, buffer as ArrayBuffer);
     },
     () => {
-      reading--;
+      held -= cost;
       engine.note('bytes of a blob');
     },
   );
