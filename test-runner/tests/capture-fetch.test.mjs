@@ -282,3 +282,27 @@ test('what cannot be seen is said', async () => {
   assert.deepEqual([coverage.frames, coverage.beforeContent], [1, true]);
   await page.close();
 });
+
+test('what stands around the platform and looks like it gets the options that the app gave, and is recorded', async () => {
+  const around = `(input, init) => {
+    const { method, ...rest } = init;
+    if ('signal' in rest) throw new Error('a signal from nowhere');
+    init.cache = 'no-store';
+    return real('/', { cache: init.cache, headers: { 'x-more': '1', ...rest.headers } })
+      .then(() => new Response(JSON.stringify([input, method, rest, Object.keys(init), init instanceof Given])));
+  }`;
+  for (const wrap of ['f.bind(window)', 'new Proxy(real, { apply: (_, self, args) => f(...args) })']) {
+    const page = await lab.bare();
+    await page.run(`const real = window.fetch.bind(window); window.Given = class { method = 'POST'; body = 'b'; headers = { 'x-own': '2' }; };
+      const f = ${around}; window.fetch = ${wrap};`);
+    await page.page.evaluate(lab.scriptWith({}));
+    const seen = await page.run(`const init = new Given(); const text = await (await fetch('/asked', init)).text();
+      return [...JSON.parse(text), init.cache];`);
+    const options = { body: 'b', headers: { 'x-own': '2' } };
+    const keys = ['method', 'body', 'headers', 'cache'];
+    assert.deepEqual(seen, ['/asked', 'POST', options, keys, true, 'no-store'], wrap);
+    const [connection] = await page.records();
+    assert.deepEqual([connection.metadata.method, connection.messages.length], ['POST', 1], wrap);
+    await page.close();
+  }
+});

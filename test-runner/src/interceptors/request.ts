@@ -6,15 +6,19 @@ import {
   construct,
   create,
   defineProperty,
+  deleteProperty,
   type Fields,
   get,
   getOwnPropertyDescriptor,
+  getPrototypeOf,
   getterOf,
+  has,
   isArray,
   match,
   NativeProxy,
   ownKeys,
   record,
+  set,
   win,
 } from '../shared/natives.ts';
 import { sizeOfBlob } from './blobs.ts';
@@ -24,6 +28,7 @@ const NativeURL = URL;
 const NativeRequest = globalThis.Request;
 const { toUpperCase } = String.prototype;
 const { iterator, toPrimitive } = Symbol;
+const { defineProperty: reflectDefine } = Reflect;
 const hasHeader = globalThis.Headers?.prototype.has;
 const href = getterOf<string>(NativeURL.prototype, 'href');
 const username = getterOf<string>(NativeURL.prototype, 'username');
@@ -71,8 +76,8 @@ export class RequestReading {
   /** The request that was given instead of an address, as it was before the call. */
   readonly request: KnownRequest | undefined;
   watch: AbortWatch | undefined;
-  /** Whether nothing was put in the place of what may run code of the app: what that gives is not known then. */
-  readonly isLook: boolean;
+  /** Whether nothing was put in the place of what may run code of the app, or not before the platform alone. */
+  isLook: boolean;
   /** Whether the body is a stream that somebody reads. */
   locked = false;
   /** What is fetched, as a text; of an object of the app's only once it has given one. */
@@ -142,7 +147,10 @@ export class RequestReading {
     this.last = LAST;
   }
 
-  /** The traps of a proxy for nothing: one for the options themselves would look at them once more. */
+  /**
+   * The traps of a proxy for nothing: one for the options themselves would look at them once more. The platform only
+   * reads; a bound function or a proxy of somebody else's looks like the platform, and may do more than that.
+   */
   private seen(init: object): object {
     this.last = undefined;
     const read = (_: object, key: PropertyKey) => {
@@ -153,7 +161,10 @@ export class RequestReading {
       if (key === 'body' && !isBody(value)) return this.textOf(value, (text) => this.read(key, text));
       return this.read(key, TEXTS[key as string] === true ? `${value as unknown as string}` : value);
     };
-    return new NativeProxy({}, record({ get: read }));
+    const others = insteadOf(init, () => {
+      this.isLook = true;
+    });
+    return new NativeProxy({}, record({ get: read, ...others }));
   }
 
   /** Headers by name, or in the form of an iterable of the app's, of which nothing is seen. */
@@ -168,11 +179,7 @@ export class RequestReading {
           if (typeof key === 'string') names[key] = value;
           return key === iterator && typeof value === 'function' ? () => apply(value, headers, []) : value;
         },
-        ownKeys: () => ownKeys(headers),
-        getOwnPropertyDescriptor: (_: object, key: PropertyKey) => {
-          const found = getOwnPropertyDescriptor(headers, key);
-          return found && record({ enumerable: found.enumerable, configurable: true, value: undefined });
-        },
+        ...insteadOf(headers),
       }),
     );
   }
@@ -188,6 +195,29 @@ export class RequestReading {
     };
     return defineProperty(create(null), toPrimitive, record({ value }));
   }
+}
+
+/** Traps of a proxy for nothing that do to `object` whatever is not reading; `before` each of them. */
+function insteadOf(object: object, before: () => void = () => {}): ProxyHandler<object> {
+  const instead =
+    <A extends unknown[], R>(then: (...args: A) => R) =>
+    (_: object, ...args: A): R => {
+      before();
+      return then(...args);
+    };
+  return {
+    has: instead((key) => has(object, key)),
+    set: instead((key, value) => set(object, key, value)),
+    deleteProperty: instead((key) => deleteProperty(object, key)),
+    defineProperty: instead((key, property) => reflectDefine(object, key, property)),
+    ownKeys: instead(() => ownKeys(object)),
+    getPrototypeOf: instead(() => getPrototypeOf(object)),
+    getOwnPropertyDescriptor: instead((key) => {
+      const found = getOwnPropertyDescriptor(object, key);
+      // What is not there in the nothing behind the proxy has to be something that may go.
+      return found && (record({ ...found, configurable: true }) as PropertyDescriptor);
+    }),
+  };
 }
 
 const isObject = (value: unknown): value is object =>

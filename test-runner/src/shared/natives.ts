@@ -6,7 +6,7 @@
 
 export const win = globalThis as typeof globalThis & Window;
 
-export const { apply, construct, deleteProperty, get, isExtensible, ownKeys } = Reflect;
+export const { apply, construct, deleteProperty, get, has, isExtensible, ownKeys, set } = Reflect;
 export const { create, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object;
 export const { isArray } = Array;
 export const { isView } = ArrayBuffer;
