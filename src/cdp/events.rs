@@ -120,6 +120,8 @@ pub struct EventStream {
 impl EventStream {
     /// The next event; `None` once the session is over and everything was read. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<CdpEvent> {
+        // Where there is always a next one, whoever waits for it must not keep the deadlines around it from striking.
+        tokio::task::coop::consume_budget().await;
         loop {
             if let Some(next) = self.queue.pop() {
                 return next;

@@ -82,6 +82,11 @@ impl Channel {
         Some(self.hear(event))
     }
 
+    /// What was put back or kept for later.
+    pub(super) fn kept(&mut self) -> Option<Heard> {
+        self.ready.pop_front()
+    }
+
     /// How many things have arrived and were not heard yet.
     pub(super) fn waiting(&self) -> usize {
         self.ready.len() + self.stream.waiting()

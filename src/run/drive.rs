@@ -274,7 +274,7 @@ impl Drive<'_> {
         let (cause, message, stack) = match strike {
             Strike::Unresponsive | Strike::Silent => match stuck::find_busy(self.live).await {
                 Some(stack) => {
-                    let what = "JavaScript of the page ran without end (a loop that never gives way?) and was stopped";
+                    let what = stuck::what_ran(&self.maps.map_error(&stack), &stack);
                     (LossCause::Busy, format!("{what}{}", self.after(watch)), Some(stack))
                 }
                 None if strike == Strike::Unresponsive => {

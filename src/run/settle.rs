@@ -103,10 +103,12 @@ async fn drain(live: &mut Live, between: &Between<'_>, left: &mut Leftover, with
 pub(super) async fn take_in(live: &mut Live, between: &Between<'_>) -> Leftover {
     let Between { maps, owners, events, file } = between;
     let mut left = Leftover::default();
-    let mut until = Some(Instant::now() + TAKE_IN_WITHIN);
-    while let Some(heard) = live.channel.try_next() {
-        if until.is_some_and(|until| Instant::now() > until) {
-            until = None;
+    let until = Instant::now() + TAKE_IN_WITHIN;
+    // Once the time is up only what was kept is taken in: a page that never stops talking always has more.
+    let mut over = false;
+    while let Some(heard) = if over { live.channel.kept() } else { live.channel.try_next() } {
+        if !over && Instant::now() > until {
+            over = true;
             left.events.extend(Some(live.channel.skip_console()).filter(|n| *n > 0).map(|n| warning(dropped(n))));
         }
         match heard {

@@ -97,6 +97,15 @@ pub(super) fn cause_of(reason: &CloseReason) -> LossCause {
     }
 }
 
+/// The words for JavaScript that was stopped. `found` is where it was, `mapped` the same without our own frames.
+pub(super) fn what_ran(mapped: &TestError, found: &PageError) -> &'static str {
+    if mapped.frames.is_empty() && !found.frames.is_empty() {
+        "comparing or printing a value (a very large one?) took too long and was stopped"
+    } else {
+        "JavaScript of the page ran without end (a loop that never gives way?) and was stopped"
+    }
+}
+
 /// Where a page stands whose time is up. `busy`: it was found in JavaScript; `behind`: what it said has not been read;
 /// `silent`: how long it has said nothing.
 pub(super) fn what_it_does(busy: bool, behind: bool, silent: Duration) -> String {

@@ -34,7 +34,7 @@ pub enum SettingsError {
     )]
     NoWorkingDirectory(std::io::Error),
     /// The settings file cannot be read.
-    #[error("{path} cannot be read: {reason}. Mend its permissions, or remove it", path = path.display())]
+    #[error("{path} cannot be read: {reason}. Mend it or its permissions, or remove it", path = path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,

@@ -45,8 +45,22 @@ pub(super) fn parse(path: PathBuf, text: &str) -> Result<FileGiven, SettingsErro
             let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-            Err(SettingsError::File { path, line, column, message: error.message().to_owned() })
+            Err(SettingsError::File { path, line, column, message: with_suggestion(error.message()) })
         }
+    }
+}
+
+/// How like a known name an unknown one has to be so that it can be meant: one letter of five may be another one.
+const ALIKE: f32 = 0.8;
+
+/// `unknown field` and all known ones, which nobody reads when the right one is clear.
+fn with_suggestion(message: &str) -> String {
+    let Some((what, known)) = message.split_once(", expected one of ") else { return message.to_owned() };
+    let names: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    let wrong = what.split('`').nth(1).unwrap_or_default();
+    match similar::get_close_matches(wrong, &names, 1, ALIKE).first() {
+        Some(meant) => format!("{what}; did you mean `{meant}`?"),
+        None => message.to_owned(),
     }
 }
 
@@ -76,7 +90,9 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_place() {
         let message = refused("target = \"chrome\"\ntimeuot = 1\n");
-        assert!(message.starts_with("devtools-test.toml:2:1: unknown field `timeuot`"), "{message}");
+        assert_eq!(message, "devtools-test.toml:2:1: unknown field `timeuot`; did you mean `timeout`?");
+        assert!(refused("global = 1\n").ends_with("did you mean `globals`?"));
+        assert!(refused("colour-of-hair = 1\n").contains("expected one of `files`"));
         assert!(refused("manual = 3\n").contains("devtools-test.toml:1:10: invalid type: integer `3`"));
         assert!(refused("show-url = true\n").contains("unknown field `show-url`"));
     }
