@@ -198,3 +198,22 @@ test('pieces are sent one at a time, cut between characters, and make up what wa
   );
   assert.equal(channel.waiting + engine.waiting(), 0);
 });
+
+test('slow answers make pieces shorter, unless nothing else is waited for', async () => {
+  const sent = [];
+  const channel = new HostChannel('doc', (piece) => sent.push(piece.length));
+  channel.take({ records: ['x'.repeat(400_000)] });
+  const answerLate = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    channel.took(sent.length - 1);
+  };
+  await answerLate();
+  await answerLate();
+  channel.hurries = true;
+  await answerLate();
+  await answerLate();
+  channel.hurries = false;
+  await answerLate();
+  const kib = sent.map((length) => Math.round(length / 1024));
+  assert.deepEqual(kib, [64, 32, 16, 64, 64, 8]);
+});

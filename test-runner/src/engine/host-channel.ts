@@ -1,7 +1,7 @@
 // Takes the records out of the page to the host, as pieces of one text of lines: one piece at a time, each answered before
 // the next one leaves, so that whatever else the page has to say waits for one piece at most. Pieces grow and shrink with
 // the time the way takes.
-import { joined, min, NativePromise, ticks } from '../shared/natives.ts';
+import { joined, max, min, NativePromise, ticks } from '../shared/natives.ts';
 import { pieceOf } from '../wire.ts';
 import type { TransportBatch } from './outbox.ts';
 import { codeAt, isHighSurrogate, sliceText } from './payload.ts';
@@ -24,6 +24,8 @@ export class HostChannel {
   private limit = FIRST;
   private sent = 0;
   private underWay = false;
+  /** The host waits for nothing else: slow answers, whose reason may be another one, are no reason for short pieces. */
+  hurries = false;
   private done: (() => void) | undefined;
 
   constructor(
@@ -59,7 +61,7 @@ export class HostChannel {
     this.underWay = false;
     const ms = ticks() - this.sent;
     if (ms < QUICK_MS && this.limit < LONGEST) this.limit *= 2;
-    if (ms > SLOW_MS && this.limit > SHORTEST) this.limit /= 2;
+    if (ms > SLOW_MS && this.limit > SHORTEST && !this.hurries) this.limit /= 2;
     if (this.at < this.text.length) {
       this.next();
       return;
@@ -71,7 +73,7 @@ export class HostChannel {
 
   private next(): void {
     const from = this.at;
-    let to = from + this.limit;
+    let to = from + (this.hurries ? max(this.limit, FIRST) : this.limit);
     // No character is cut in two.
     if (to < this.text.length && isHighSurrogate(codeAt(this.text, to - 1))) to--;
     this.at = min(to, this.text.length);

@@ -162,9 +162,12 @@ class Runtime implements CaptureRuntime {
     return {
       took: (seq) => channel.took(seq),
       drain: () => {
+        channel.hurries = true;
         this.engine.recordCoverage(this.coverage());
         this.engine.next();
-        return channel.waiting + this.engine.waiting();
+        const waiting = channel.waiting + this.engine.waiting();
+        channel.hurries = waiting > 0;
+        return waiting;
       },
     };
   };
