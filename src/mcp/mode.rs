@@ -42,6 +42,9 @@ impl Mode {
                 given.target = Some("device".into());
                 (given.cdp_endpoint, given.page_url) = (None, None);
                 given.attach_launcher = self == Self::RelayLauncher;
+                if !given.attach_launcher {
+                    given.launcher_url = None;
+                }
                 if self == Self::RelayScheme {
                     given.app_url = None;
                 } else {

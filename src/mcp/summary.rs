@@ -173,6 +173,11 @@ impl Summary {
             let mut first = format!(" First: {}", first.test);
             cut(&mut first, MAX_MESSAGE);
             text.push_str(&format!("{first}. get_test_failure tells the whole of it."));
+        } else if self.verdict != "passed" {
+            text.push_str(&format!(" {}.", self.reason.trim_end_matches('.')));
+        }
+        for warning in &self.warnings {
+            text.push_str(&format!(" Note: {}.", warning.trim_end_matches('.')));
         }
         text
     }

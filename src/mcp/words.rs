@@ -1,12 +1,13 @@
 //! The settings name flags of the command line; whoever calls a tool gave its inputs.
 
 /// Flags for which a call has an input of its own. Others are said where the server is started.
-const INPUTS: [(&str, &str); 11] = [
+const INPUTS: [(&str, &str); 12] = [
     ("--app-url", "app_url"),
     ("--attach-launcher", "mode relay-launcher"),
     ("--cell-platform", "cell.platform"),
     ("--cell-sdk-line", "cell.sdkLine"),
     ("--global", "globals"),
+    ("--launcher-url", "launcher_url"),
     ("--manual", "manual"),
     ("--page-url", "page_url"),
     ("--project-root", "project_root"),

@@ -128,9 +128,10 @@ async fn run_tests(call: Call, args: RunTests) -> Answered<Summary> {
     if plan.files.is_empty() {
         let state =
             format!("No test file matches {} in {}.", args.files.join(", "), settings.project_root.value.display());
-        let why = plan.warnings.join("; ");
+        // That a pattern matches nothing was just said.
+        let why: Vec<_> = plan.warnings.into_iter().filter(|why| !why.starts_with("no test file matches")).collect();
         return Err(Fault::new(FaultCode::NotFound, state)
-            .because(why)
+            .because(why.join("; "))
             .next("list_tests", "see which files there are"));
     }
     let (debug, began_it) = match there {

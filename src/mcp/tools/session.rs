@@ -115,7 +115,7 @@ impl Standing {
     }
 
     pub(super) fn sentence(&self) -> String {
-        let mut text = format!("{}: {}", word(self.mode), self.message);
+        let mut text = format!("{}: {}.", word(self.mode), self.message.trim_end_matches('.'));
         if let Some(page) = &self.page {
             text.push_str(&format!(" Page: {} ({}).", page.url, page.engine));
         }

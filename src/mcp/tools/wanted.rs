@@ -21,17 +21,21 @@ pub(super) struct Wanted {
     /// The app's own server, such as http://localhost:5173, to be opened on the phone; means mode relay-hosted unless
     /// mode is relay-launcher.
     pub(super) app_url: Option<String>,
+    /// The launcher that opens app_url (default: the one that apps in the field know); means mode relay-launcher.
+    pub(super) launcher_url: Option<String>,
     /// Folder of the project (default: that of the nearest package.json).
     #[serde(alias = "projectRoot")]
     pub(super) project_root: Option<String>,
 }
 
-/// The scheme link, and the app's own address, that a session opens.
-fn links_of(debug: &Debug) -> (Option<&str>, Option<&str>) {
+/// The scheme link, the app's own address and the launcher's, that a session opens.
+fn links_of(debug: &Debug) -> (Option<&str>, Option<&str>, Option<&str>) {
     match &debug.settings.attach.link {
-        LinkWish::Scheme(url) => (Some(url.expose_secret()), None),
-        LinkWish::Hosted { app } => (None, app.as_ref().map(|url| url.value.as_str())),
-        LinkWish::Launcher { app, .. } => (None, Some(app.value.as_str())),
+        LinkWish::Scheme(url) => (Some(url.expose_secret()), None, None),
+        LinkWish::Hosted { app } => (None, app.as_ref().map(|url| url.value.as_str()), None),
+        LinkWish::Launcher { app, launcher } => {
+            (None, Some(app.value.as_str()), launcher.as_ref().map(|url| url.value.as_str()))
+        }
     }
 }
 
@@ -39,26 +43,29 @@ impl Wanted {
     /// The mode, if it is said or follows from what is said.
     pub(super) fn mode(&self) -> Option<Mode> {
         let by_link = self.scheme_url.is_some().then_some(Mode::RelayScheme);
-        self.mode.or(by_link).or(self.app_url.is_some().then_some(Mode::RelayHosted))
+        let by_launcher = self.launcher_url.is_some().then_some(Mode::RelayLauncher);
+        self.mode.or(by_link).or(by_launcher).or(self.app_url.is_some().then_some(Mode::RelayHosted))
     }
 
     /// Whether a session leads to the page that is asked for.
     pub(super) fn fits(&self, debug: &Debug) -> bool {
-        let (scheme, app) = links_of(debug);
-        (self.scheme_url.is_none() || self.scheme_url.as_deref() == scheme)
+        let (scheme, app, launcher) = links_of(debug);
+        (self.launcher_url.is_none() || self.launcher_url.as_deref() == launcher)
+            && (self.scheme_url.is_none() || self.scheme_url.as_deref() == scheme)
             && (self.app_url.is_none() || self.app_url.as_deref() == app)
             && self.mode().is_none_or(|mode| mode == debug.mode)
     }
 
     /// The same, said with all that the session it fits was asked for.
     pub(super) fn in_session(&self, debug: &Debug) -> Self {
-        let (scheme, app) = links_of(debug);
+        let (scheme, app, launcher) = links_of(debug);
         // A browser of this machine opens no link.
         let links = debug.mode.needs_person();
         Self {
             mode: Some(debug.mode),
             scheme_url: scheme.filter(|_| links).map(str::to_owned),
             app_url: app.filter(|_| links).map(str::to_owned),
+            launcher_url: launcher.filter(|_| links).map(str::to_owned),
             project_root: self.project_root.clone(),
         }
     }
@@ -80,6 +87,7 @@ impl Wanted {
             over(&self.project_root, &mut given.project_root);
             over(&self.scheme_url, &mut given.scheme_url);
             over(&self.app_url, &mut given.app_url);
+            over(&self.launcher_url, &mut given.launcher_url);
             more(given);
             if let Some(mode) = mode {
                 mode.ask(given);

@@ -25,6 +25,7 @@ fn value(agent: &mut Agent, expression: &str) -> Value {
     answer["data"].clone()
 }
 
+/// O-39
 #[test]
 fn evaluate_awaits_calls_and_describes() {
     let (mut agent, _site, _folder) = on("/app/index.html");
@@ -61,6 +62,7 @@ fn evaluate_awaits_calls_and_describes() {
     agent.close().expect_code(0);
 }
 
+/// O-39
 #[test]
 fn evaluate_says_what_went_wrong() {
     let (mut agent, _site, _folder) = on("/app/index.html");
@@ -237,6 +239,7 @@ fn console_of(agent: &mut Agent, total: u64) -> Value {
     }
 }
 
+/// O-38
 #[test]
 fn lists_are_short_filtered_and_outlive_the_page() {
     let (mut agent, site, _folder) = on("/app/index.html");
@@ -261,11 +264,48 @@ fn lists_are_short_filtered_and_outlive_the_page() {
     let none = agent.call("list_transport_messages", json!({ "cursor": "x" }));
     assert_eq!(none["error"]["code"], "bad_input");
 
-    // The page crashes; what it said before is still there.
-    let crash = agent.call("navigate", json!({ "url": "about:blank" }));
-    assert_eq!(crash["ok"], true, "{crash}");
+    let many = "(async () => { for (let n = 0; n < 20; n++) await Promise.all(Array.from({ length: 250 }, (_, i) => \
+        fetch(`/api/items?n=${n}-${i}`).then((r) => r.arrayBuffer()))); return 'asked'; })()";
+    let asked = agent.call("evaluate", json!({ "expression": many, "timeout_ms": 100_000 }));
+    assert_eq!(asked["data"]["value"], "asked", "{asked}");
+    let requests = agent.call("list_network_requests", json!({ "contains": "/api/items" }));
+    assert_eq!(requests["data"]["matching"], 5000, "{requests}");
+    assert!(requests.to_string().chars().count() < 6000, "{}", requests.to_string().len());
+    assert_eq!(
+        requests["data"]["left_out"].as_u64(),
+        Some(5000 - requests["data"]["items"].as_array().unwrap().len() as u64)
+    );
+    agent.close().expect_code(0);
+}
+
+/// O-39
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_page_threw_before_it_crashed_is_still_known() {
+    let (mut agent, _site, _folder) = on("/app/index.html");
+    let console = "setTimeout(() => { console.log('thrown soon'); throw new Error('before the crash') })";
+    value(&mut agent, console);
+    console_of(&mut agent, 1);
+    for process in agent.running().processes() {
+        if process.command.contains("--type=renderer") {
+            let pid = rustix::process::Pid::from_raw(process.pid).unwrap();
+            // Another may have ended with it.
+            drop(rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+        }
+    }
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let lost = loop {
+        let answer = agent.call("evaluate", json!({ "expression": "1", "timeout_ms": 300 }));
+        if answer["error"]["code"] == "page_lost" {
+            break answer;
+        }
+        assert!(Instant::now() < deadline, "{answer:#}");
+    };
+    assert_eq!(lost["error"]["next"]["tool"], "start_debug", "{lost:#}");
     let exceptions = agent.call("list_exceptions", json!({}));
-    assert!(exceptions["data"]["items"].to_string().contains("before the crash"), "{exceptions}");
+    assert!(exceptions["data"]["items"].to_string().contains("before the crash"), "{exceptions:#}");
+    let again = agent.call("start_debug", json!({ "mode": "local-browser" }));
+    assert_eq!(again["data"]["stage"], "attached", "{again:#}");
     agent.close().expect_code(0);
 }
 

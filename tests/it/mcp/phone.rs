@@ -8,6 +8,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 use support::agent::Agent;
 use support::phone::Phone;
+use support::server::FixtureServer;
 
 use super::{project, server};
 
@@ -83,6 +84,40 @@ fn a_run_shows_the_code_waits_for_the_phone_and_runs_there() {
     assert!(!outcome.stdout.contains(code), "the code is in no result\n{}", outcome.stdout);
 }
 
+/// A launcher hands its parameters on to the app, and the app loads the agent from the relay that they name.
+const LAUNCHER: &str = "<script>const { url, relay, at } = Object.fromEntries(new URLSearchParams(location.search));\
+    location.href = `${url}&${new URLSearchParams({ relay, at })}`;</script>";
+const APP: &str = "<script>const asked = new URLSearchParams(location.search);\
+    const agent = document.createElement('script');\
+    agent.src = `${asked.get('relay').replace('ws', 'http')}/at/${asked.get('at')}/target.js`;\
+    document.head.append(agent);</script>";
+
+#[test]
+fn each_mode_leads_to_a_page_that_runs_tests() {
+    let project = project(&[("a.ait.test.ts", "it('holds', () => { expect(1).toBe(1); });")]);
+    let site = FixtureServer::start();
+    let (app, launcher) = (site.document(APP, ""), site.document(LAUNCHER, ""));
+    let mut agent = Agent::start(server(project.path()).args(["--target", "chrome"]));
+    for arguments in [
+        json!({ "mode": "relay-hosted" }),
+        json!({ "mode": "relay-hosted", "app_url": site.at("/app/index.html") }),
+        json!({ "mode": "relay-scheme", "scheme_url": app }),
+        json!({ "mode": "relay-launcher", "app_url": app, "launcher_url": launcher }),
+        json!({ "mode": "local-browser" }),
+    ] {
+        let started = agent.call("start_debug", arguments.clone());
+        assert_eq!((&started["ok"], &started["meta"]["mode"]), (&json!(true), &arguments["mode"]), "{started:#}");
+        let phone = (arguments["mode"] != "local-browser").then(|| {
+            let shown = agent.call("start_attach", json!({}));
+            Phone::open(&scan(shown["data"]["dashboard"].as_str().unwrap_or_else(|| panic!("{arguments}: {shown:#}"))))
+        });
+        let run = agent.call("run_tests", json!({ "files": ["a.ait.test.ts"], "wait_seconds": 60 }));
+        assert_eq!((&run["data"]["verdict"], &run["meta"]["mode"]), (&json!("passed"), &arguments["mode"]), "{run:#}");
+        drop(phone);
+    }
+    agent.close().expect_code(0);
+}
+
 #[test]
 fn a_second_phone_is_told_of_and_the_first_stays() {
     let project = project(&[]);
@@ -139,11 +174,16 @@ fn a_phone_that_is_lost_in_the_middle_ends_the_run_with_what_is_known() {
     let attached = agent.call("start_attach", json!({ "wait_seconds": 60 }));
     assert_eq!(attached["ok"], true, "{attached:#}");
     let id = agent.begin("run_tests", json!({ "files": ["a.ait.test.ts"], "timeout_ms": 60_000 }));
-    agent.until_progress(id, "a.ait.test.ts runs");
+    let until = Instant::now() + Duration::from_secs(30);
+    while agent.call("list_console_messages", json!({ "contains": "ready" }))["data"]["matching"] != 1 {
+        assert!(Instant::now() < until, "the test does not begin");
+    }
     drop(phone);
     let answer = agent.envelope(id);
-    assert_ne!(answer["data"]["verdict"], "passed", "{answer:#}");
-    assert!(answer.to_string().contains("page"), "it says that the page was lost: {answer:#}");
+    assert_eq!((&answer["data"]["verdict"], &answer["data"]["tests"]["failed"]), (&json!("environment"), &json!(1)));
+    let [failure] = &answer["data"]["failures"].as_array().unwrap()[..] else { panic!("{answer:#}") };
+    assert_eq!(failure["test"], "a.ait.test.ts > waits", "{answer:#}");
+    assert!(answer["data"]["reason"].as_str().unwrap().contains("page"), "it says what became of it: {answer:#}");
     let status = agent.call("get_debug_status", json!({}));
     assert_eq!(status["data"]["next_recommended_action"]["tool"], "start_attach", "{status:#}");
     agent.close().expect_code(0);

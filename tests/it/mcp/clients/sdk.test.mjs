@@ -155,6 +155,13 @@ test('a cancelled run ends, and the next one may start', async () => {
   assert.equal(next.data?.verdict, 'passed', JSON.stringify(next));
 });
 
+test('a phone is prepared for, and another session takes its place', async () => {
+  const shown = await call('start_attach', { mode: 'relay-hosted' });
+  assert.equal(shown.data?.stage, 'waiting', JSON.stringify(shown));
+  assert.equal((await call('list_pages', {})).data.pages.length, 0);
+  assert.equal((await call('start_debug', { mode: 'local-browser' })).data?.stage, 'attached');
+});
+
 test('a list leads from page to page', async () => {
   const seen = [];
   let cursor;
