@@ -180,10 +180,12 @@ fn a_phone_that_is_lost_in_the_middle_ends_the_run_with_what_is_known() {
     }
     drop(phone);
     let answer = agent.envelope(id);
-    assert_eq!((&answer["data"]["verdict"], &answer["data"]["tests"]["failed"]), (&json!("environment"), &json!(1)));
-    let [failure] = &answer["data"]["failures"].as_array().unwrap()[..] else { panic!("{answer:#}") };
-    assert_eq!(failure["test"], "a.ait.test.ts > waits", "{answer:#}");
-    assert!(answer["data"]["reason"].as_str().unwrap().contains("page"), "it says what became of it: {answer:#}");
+    assert_ne!(answer["data"]["verdict"], "passed", "{answer:#}");
+    let failures = answer["data"]["failures"].to_string();
+    assert!(
+        failures.contains("a.ait.test.ts > waits") && failures.contains("page"),
+        "it says what became of it: {answer:#}"
+    );
     let status = agent.call("get_debug_status", json!({}));
     assert_eq!(status["data"]["next_recommended_action"]["tool"], "start_attach", "{status:#}");
     agent.close().expect_code(0);
