@@ -103,6 +103,7 @@ pub(super) fn rows(tool: &str, all: &str) -> Option<Vec<Value>> {
             json!({ "mode": all }),
             json!({ "mode": "relay-hosted", "app_url": all }),
             json!({ "mode": "relay-launcher" }),
+            json!({ "app_url": "http://127.0.0.1:1/", "launcher_url": all }),
             json!({ "scheme_url": all }),
             json!({ "scheme_url": format!("app://x?at={all}") }),
             json!({ "project_root": all }),
