@@ -109,6 +109,17 @@ impl Evaluated {
     }
 }
 
+/// So many frames are kept of the stacks of errors and console calls while somebody listens to [`Session::events`]; V8
+/// keeps 200 ([`ALL_FRAMES`]) unless told. What a script itself reads of a stack is not meant. Other engines do without.
+pub async fn keep_frames(session: &Session, frames: u32, within: Duration) {
+    let params = json!({ "size": frames });
+    // Only costs time where it is refused.
+    drop(session.call::<Value>("Runtime.setMaxCallStackSizeToCapture", params, within).await);
+}
+
+/// As V8 does it by itself.
+pub const ALL_FRAMES: u32 = 200;
+
 /// `Runtime.addBinding`: `globalThis[name](text)` becomes `Runtime.bindingCalled`. Adding it again changes nothing.
 ///
 /// # Errors

@@ -233,7 +233,10 @@ async fn enable(session: &Session, page: &Page) -> Result<(), PrepareError> {
             session.call::<Value>("Debugger.enable", json!({}), STEP_WITHIN).await?;
             // Nobody steps through the page: a `debugger` statement would stop it for a round trip each time.
             let off = json!({ "active": false });
-            session.call::<Value>("Debugger.setBreakpointsActive", off, STEP_WITHIN).await.map(drop)
+            session.call::<Value>("Debugger.setBreakpointsActive", off, STEP_WITHIN).await?;
+            // Of a console call its place is told. Vitest makes an error a test, whose whole stack takes as long as the test.
+            runtime::keep_frames(session, 1, STEP_WITHIN).await;
+            Ok(())
         } else {
             Ok(())
         }

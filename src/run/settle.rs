@@ -63,6 +63,9 @@ pub(super) async fn settle(live: &mut Live, between: &Between<'_>) -> Leftover {
 /// The end of a run: takes in the last records, says how many did not come, and takes the recorder out of the page.
 pub(super) async fn finish(live: &mut Live, between: &Between<'_>, stopped: bool) -> Leftover {
     let mut left = take_in(live, between).await;
+    if live.page.abilities.debugger && left.lost.is_none() {
+        runtime::keep_frames(&live.page.session, runtime::ALL_FRAMES, RELEASE_WITHIN).await;
+    }
     if !matches!(live.recorded, Recorded::Since(_)) || left.lost.is_some() {
         return left;
     }

@@ -13,7 +13,7 @@ function install(): void {
   const doc = randomId();
   const emitter = new Emitter(doc);
   const transport = new Transport();
-  const runs = new Runs(emitter, () => transport.begin());
+  const runs = new Runs(emitter, transport);
   const recorder = new Recorder(doc, () => runs.currentTest);
   const userAgent = told(() => navigator.userAgent);
   const ait = {

@@ -23,8 +23,8 @@ export class Runs {
 
   constructor(
     private readonly emitter: Emitter,
-    /** Told when a test starts while no other one is running. */
-    private readonly begins: () => void,
+    /** Told when a file starts, and when a test does while no other one is running. */
+    private readonly scope: { start(): void; begin(): void },
   ) {
     this.watch = watchUncaught(
       (origin, error) => this.uncaught({ type: 'uncaught', origin, error }),
@@ -36,8 +36,8 @@ export class Runs {
   /** Starts a file and returns at once. */
   start(request: RunRequest, load: () => Promise<void>): void {
     if (this.current) throw new Error(`run ${this.current.request.run} has not ended yet`);
-    const run = new Run(request, load, this.emitter, this.watch, this.begins);
-    this.begins();
+    const run = new Run(request, load, this.emitter, this.watch, () => this.scope.begin());
+    this.scope.start();
     this.current = run;
     run.execute().then(() => {
       if (this.current === run) this.current = undefined;

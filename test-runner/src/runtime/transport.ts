@@ -38,7 +38,15 @@ export class Transport {
   private test: Mark = { at: 0, n: 0 };
   private all: Mark = { at: 0, n: 0 };
 
+  private found: CaptureRuntime | undefined;
+
   constructor(private readonly find: () => CaptureRuntime | undefined = recorder) {}
+
+  /** A file starts. It keeps the recorder that is there: to look for one at each test costs as much as a small test. */
+  start(): void {
+    this.found = this.find();
+    this.begin();
+  }
 
   /** A test starts, and with it what it sees. */
   begin(): void {
@@ -59,15 +67,15 @@ export class Transport {
   });
 
   private engine(method: string): CaptureRuntime['engine'] {
-    const found = this.find();
-    if (found) return found.engine;
+    this.found = this.find();
+    if (this.found) return this.found.engine;
     throw new Error(
       `transport.${method}(): nothing is recorded in this page. Run without --no-capture; a page in which the recorder cannot be is named when the run starts.`,
     );
   }
 
   private mark(): Mark {
-    return { at: now(), n: this.find()?.engine.recorded() ?? 0 };
+    return { at: now(), n: this.found?.engine.recorded() ?? 0 };
   }
 
   private since({ all }: Scope): Mark {
