@@ -1,6 +1,6 @@
 //! Finds and reads `devtools-test.toml`.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::error::SettingsError;
@@ -8,6 +8,8 @@ use super::given::Given;
 
 /// Name of the settings file.
 pub const FILE_NAME: &str = "devtools-test.toml";
+/// Largest one, in bytes: far more than all settings together.
+const MAX_SIZE: u64 = 1 << 20;
 
 /// What a settings file says.
 #[derive(Clone, Debug, Default)]
@@ -28,13 +30,22 @@ pub fn nearest_package(start: &Path) -> Option<&Path> {
 pub(super) fn read_near(root: &Path) -> Result<Option<FileGiven>, SettingsError> {
     let folders = [Some(root), nearest_package(root)];
     for path in folders.into_iter().flatten().map(|folder| folder.join(FILE_NAME)) {
-        match fs_err::read_to_string(&path) {
+        match read_bounded(&path) {
             Ok(text) => return parse(path, &text).map(Some),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(reason) => return Err(SettingsError::Unreadable { path, reason }),
         }
     }
     Ok(None)
+}
+
+/// A link may lead to what never ends.
+fn read_bounded(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    if fs_err::File::open(path)?.take(MAX_SIZE + 1).read_to_string(&mut text)? as u64 > MAX_SIZE {
+        return Err(std::io::Error::other(format!("it is larger than {} KiB", MAX_SIZE >> 10)));
+    }
+    Ok(text)
 }
 
 /// Parses the text of a settings file.
@@ -79,6 +90,15 @@ mod tests {
         assert_eq!(file.given.timeout.as_deref(), Some("5000"));
         assert_eq!(file.given.test_timeout.as_deref(), Some("5s"));
         assert_eq!(file.given.bail.as_deref(), Some("1.5"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_what_never_ends_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join(FILE_NAME)).unwrap();
+        let message = read_near(folder.path()).unwrap_err().to_string();
+        assert!(message.contains("larger than 1024 KiB"), "{message}");
     }
 
     #[test]

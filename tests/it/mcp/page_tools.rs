@@ -290,7 +290,7 @@ fn what_a_page_threw_before_it_crashed_is_still_known() {
         if process.command.contains("--type=renderer") {
             let pid = rustix::process::Pid::from_raw(process.pid).unwrap();
             // Another may have ended with it.
-            drop(rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
     }
     let deadline = Instant::now() + Duration::from_secs(20);
