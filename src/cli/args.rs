@@ -84,8 +84,6 @@ struct McpArgs {
     #[command(flatten)]
     shared: SharedArgs,
     #[command(flatten)]
-    folder: FolderArgs,
-    #[command(flatten)]
     log: LogArgs,
 }
 
@@ -175,6 +173,8 @@ struct SharedArgs {
     capture: CaptureArgs,
     #[command(flatten)]
     limits: LimitArgs,
+    #[command(flatten)]
+    folder: FolderArgs,
 }
 
 #[derive(Debug, Args)]
@@ -301,8 +301,6 @@ struct OutputArgs {
     /// pretty or json (one event a line), to stdout or to a file; may be given again [default: pretty]
     #[arg(long, value_name = "NAME[=PATH]", help_heading = "Reports")]
     reporter: Vec<String>,
-    #[command(flatten)]
-    folder: FolderArgs,
     /// auto, always or never; auto heeds NO_COLOR and FORCE_COLOR [default: auto]
     #[arg(long, value_name = "WHEN", help_heading = "Reports")]
     color: Option<String>,

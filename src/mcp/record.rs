@@ -147,7 +147,9 @@ impl Recorder {
                 store.add(Kind::Exceptions, thrown);
             }
             EventKind::Screenshot { png, .. } => {
-                if let (Some(test), Some(path)) = (&event.test, self.keep(inner, event.test.as_ref(), png)) {
+                if let Some(test) = &event.test
+                    && let Some(path) = self.keep(inner, test, png)
+                {
                     inner.screenshots.insert(test.clone(), path);
                 }
             }
@@ -168,8 +170,8 @@ impl Recorder {
     }
 
     /// Where the picture of a test is: in the report folder, when the run is over, or else in one of the server's own.
-    fn keep(&self, inner: &Inner, test: Option<&TestId>, png: &[u8]) -> Option<PathBuf> {
-        let name = screenshot_file(&inner.fold.info.as_ref()?.cell, test?);
+    fn keep(&self, inner: &Inner, test: &TestId, png: &[u8]) -> Option<PathBuf> {
+        let name = screenshot_file(&inner.fold.info.as_ref()?.cell, test);
         if let Some(dir) = &inner.report_dir {
             return Some(dir.join(name));
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::ident::TestId;
 use crate::secret::SafeUrl;
-use crate::transport::{Coverage, Message, Protocol, log_line};
+use crate::transport::{Coverage, Message, Protocol, log_line, lost_in};
 
 /// Messages that a failed test shows: what happened just before, and no more than fits beside its error.
 const LAST_MESSAGES: usize = 10;
@@ -119,10 +119,7 @@ impl Traffic {
                     let coverage = Coverage::deserialize(record).unwrap_or_default();
                     self.coverage.insert(coverage.session.clone(), coverage);
                 }
-                "gap" => {
-                    let lost = record["messages"].as_u64().or(record["pieces"].as_u64()).unwrap_or(1);
-                    self.lost = self.lost.saturating_add(lost);
-                }
+                "gap" => self.lost = self.lost.saturating_add(lost_in(record)),
                 _ => {}
             }
         }

@@ -112,7 +112,10 @@ pub(super) async fn take_in(live: &mut Live, between: &Between<'_>) -> Leftover 
     while let Some(heard) = if over { live.channel.kept() } else { live.channel.try_next() } {
         if !over && Instant::now() > until {
             over = true;
-            left.events.extend(Some(live.channel.skip_console()).filter(|n| *n > 0).map(|n| warning(dropped(n))));
+            let skipped = live.channel.skip_console();
+            if skipped > 0 {
+                left.events.push(warning(dropped(skipped)));
+            }
         }
         match heard {
             Heard::Page(events) => left.events.extend(events.into_iter().filter_map(|e| late_event(e, maps))),

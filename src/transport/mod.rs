@@ -17,7 +17,7 @@ mod timeline;
 
 pub use har::write_har;
 pub use log::{log_line, write_log};
-pub use record::{Connection, Coverage, Direction, Message, Payload, Protocol};
+pub use record::{Connection, Coverage, Direction, Message, Payload, Protocol, lost_in};
 pub use selection::Selection;
 pub use timeline::{Timeline, TimelineError, VERSION, write_jsonl};
 

@@ -7,6 +7,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+/// How much a record of kind `gap` says was lost: messages, or pieces of records of which nobody knows what they held.
+pub fn lost_in(gap: &Value) -> u64 {
+    gap["messages"].as_u64().or(gap["pieces"].as_u64()).unwrap_or(1)
+}
+
 /// By what something is exchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -118,10 +118,7 @@ impl<R: Read + Seek> Timeline<R> {
                 let coverage: Coverage = record::of(&record);
                 self.coverage.insert(coverage.session.clone(), coverage);
             }
-            Some("gap") => {
-                let lost = record["messages"].as_u64().or(record["pieces"].as_u64()).unwrap_or(1);
-                self.lost = self.lost.saturating_add(lost);
-            }
+            Some("gap") => self.lost = self.lost.saturating_add(record::lost_in(&record)),
             _ => {}
         }
     }

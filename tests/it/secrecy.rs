@@ -14,19 +14,12 @@ use devtools_test::report::{report, reporters};
 use devtools_test::secret::{Hidden, Scrub, Secret};
 use devtools_test::settings::{Given, Surroundings, load};
 use proptest::prelude::*;
-use support::phone::Phone;
+use support::phone::{LOADS_AGENT, Phone};
 use support::server::FixtureServer;
 
 use crate::tool;
 
 const SECRET: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
-
-/// What a page of the field does: it loads the agent from the relay that its address names.
-const APP: &str = "<script>const asked = new URLSearchParams(location.search);\
-    const agent = document.createElement('script');\
-    agent.src = `${asked.get('relay').replace('ws', 'http')}/at/${asked.get('at')}/target.js`;\
-    document.title = location.href;\
-    document.head.append(agent);</script>";
 
 const TEST: &str = "import { expect, it } from 'vitest';
 const here = location.href;
@@ -87,9 +80,10 @@ fn a_page_that_tells_its_own_address_everywhere_is_not_heard_with_it() {
     let server = FixtureServer::start();
     let project = tempfile::tempdir().unwrap();
     fs_err::write(project.path().join("a.ait.test.ts"), TEST).unwrap();
+    let app = server.document(&format!("<script>document.title = location.href; {LOADS_AGENT}</script>"), "");
     let tool = tool(project.path())
         .args(["a.ait.test.ts", "--show-url", "--attach-timeout", "60s", "--headless"])
-        .args(["--scheme-url", &server.document(APP, ""), "--reporter", "pretty", "--reporter", "json=events.jsonl"])
+        .args(["--scheme-url", &app, "--reporter", "pretty", "--reporter", "json=events.jsonl"])
         .args(["--log-file", "log.txt", "--report-dir", "report"])
         .env("DEVTOOLS_TEST_LOG", "trace")
         .env("AIT_DEBUG_TOTP_SECRET", SECRET);
@@ -117,7 +111,7 @@ fn a_page_that_tells_its_own_address_everywhere_is_not_heard_with_it() {
     outputs.extend([("stdout".into(), shown), ("stderr".into(), outcome.stderr.clone()), ("dashboard".into(), said)]);
     for (name, text) in &outputs {
         for hidden in [code.as_str(), &hex(&code), SECRET] {
-            assert!(!text.contains(hidden), "{hidden} in {name}: {}", around(text, hidden));
+            assert!(!text.contains(hidden), "{hidden} in {name}: {}", around(text, text.find(hidden)));
         }
         if !name.ends_with("log.txt") {
             assert!(text.contains("***") || !text.contains("said:"), "{name}: {text}");
@@ -135,16 +129,10 @@ fn hex(text: &str) -> String {
     text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn around<'a>(text: &'a str, hidden: &str) -> &'a str {
-    let at = text.find(hidden).unwrap_or_default();
-    let (mut from, mut to) = (at.saturating_sub(200), (at + 200).min(text.len()));
-    while !text.is_char_boundary(from) {
-        from -= 1;
-    }
-    while !text.is_char_boundary(to) {
-        to += 1;
-    }
-    &text[from..to]
+/// What stands before and behind a place in a text.
+pub(crate) fn around(text: &str, at: Option<usize>) -> &str {
+    let at = at.unwrap_or_default();
+    &text[text.floor_char_boundary(at.saturating_sub(200))..text.ceil_char_boundary((at + 200).min(text.len()))]
 }
 
 /// A run in which a page says `text` wherever it can.

@@ -30,8 +30,6 @@ impl From<RunArgs> for Given {
             pass_with_no_tests: switch(args.pass_with_no_tests),
             project_root: args.project_root,
             reporter: output.reporter,
-            report_dir: output.folder.report_dir,
-            no_screenshot_failures: switch(output.folder.no_screenshot_failures),
             color: output.color,
             show_url: show.show_url,
             qr_stdout: show.qr_stdout,
@@ -43,13 +41,7 @@ impl From<RunArgs> for Given {
 
 impl From<McpArgs> for Given {
     fn from(args: McpArgs) -> Self {
-        Given {
-            project_root: args.root.project_root,
-            allow_host: args.allow_host,
-            report_dir: args.folder.report_dir,
-            no_screenshot_failures: switch(args.folder.no_screenshot_failures),
-            ..shared(args.shared, args.log)
-        }
+        Given { project_root: args.root.project_root, allow_host: args.allow_host, ..shared(args.shared, args.log) }
     }
 }
 
@@ -58,7 +50,7 @@ fn switch(on: bool) -> Option<bool> {
     on.then_some(true)
 }
 
-fn shared(SharedArgs { place, page, capture, limits }: SharedArgs, log: LogArgs) -> Given {
+fn shared(SharedArgs { place, page, capture, limits, folder }: SharedArgs, log: LogArgs) -> Given {
     Given {
         target: place.target,
         browser: place.browser,
@@ -79,6 +71,8 @@ fn shared(SharedArgs { place, page, capture, limits }: SharedArgs, log: LogArgs)
         keep_alive: place.keep_alive,
         take_over: switch(place.take_over),
         attach_timeout: place.attach_timeout,
+        report_dir: folder.report_dir,
+        no_screenshot_failures: switch(folder.no_screenshot_failures),
         cell_sdk_line: page.cell_sdk_line,
         cell_platform: page.cell_platform,
         global: page.global,

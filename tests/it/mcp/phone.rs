@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 use support::agent::Agent;
-use support::phone::Phone;
+use support::phone::{LOADS_AGENT, Phone};
 use support::server::FixtureServer;
 
 use super::{project, server};
@@ -84,19 +84,16 @@ fn a_run_shows_the_code_waits_for_the_phone_and_runs_there() {
     assert!(!outcome.stdout.contains(code), "the code is in no result\n{}", outcome.stdout);
 }
 
-/// A launcher hands its parameters on to the app, and the app loads the agent from the relay that they name.
+/// A launcher hands its parameters on to the app.
 const LAUNCHER: &str = "<script>const { url, relay, at } = Object.fromEntries(new URLSearchParams(location.search));\
     location.href = `${url}&${new URLSearchParams({ relay, at })}`;</script>";
-const APP: &str = "<script>const asked = new URLSearchParams(location.search);\
-    const agent = document.createElement('script');\
-    agent.src = `${asked.get('relay').replace('ws', 'http')}/at/${asked.get('at')}/target.js`;\
-    document.head.append(agent);</script>";
 
 #[test]
 fn each_mode_leads_to_a_page_that_runs_tests() {
     let project = project(&[("a.ait.test.ts", "it('holds', () => { expect(1).toBe(1); });")]);
     let site = FixtureServer::start();
-    let (app, launcher) = (site.document(APP, ""), site.document(LAUNCHER, ""));
+    let app = site.document(&format!("<script>{LOADS_AGENT}</script>"), "");
+    let launcher = site.document(LAUNCHER, "");
     let mut agent = Agent::start(server(project.path()).args(["--target", "chrome"]));
     for arguments in [
         json!({ "mode": "relay-hosted" }),

@@ -10,30 +10,27 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use support::agent::Agent;
 use support::cloudflared::StandIn;
-use support::phone::Phone;
+use support::phone::{LOADS_AGENT, Phone};
 use support::server::FixtureServer;
 
 use super::phone::scan;
 use super::{project, server};
+use crate::secrecy::around;
 use crate::tunnel::dns::Dns;
 use rows::rows;
 
 /// Servers that are tried, each with a secret, codes, tickets and a tunnel of its own.
 const CASES: u32 = 2;
 
-/// The app as its host app opens it: it loads the agent from the relay that its address names, and reads along.
-const APP: &str = r#"<script>
-const asked = new URLSearchParams(location.search);
+/// The app that the host app opens reads along what its agent is told.
+const READS_ALONG: &str = r#"
 window.WebSocket = class extends WebSocket {
   constructor(...given) {
     super(...given);
     this.addEventListener('message', ({ data }) => { globalThis.HEARD ??= /"ticket":"([^"]+)"/.exec(data)?.[1]; });
   }
 };
-const agent = document.createElement('script');
-agent.src = `${asked.get('relay').replace('ws', 'http')}/at/${asked.get('at')}/target.js`;
-document.head.append(agent);
-</script>"#;
+"#;
 
 /// Says `ALL` wherever a page can: the values stand in the globals of the run.
 const SAYS: &str = r#"
@@ -110,11 +107,6 @@ impl Values {
         let code = codes.find(|at| !digit(at.checked_sub(1)) && !digit(Some(at + self.code.len())));
         assert!(code.is_none(), "{} in {name}: {}", self.code, around(text, code));
     }
-}
-
-fn around(text: &str, at: Option<usize>) -> &str {
-    let at = at.unwrap_or_default();
-    &text[text.floor_char_boundary(at.saturating_sub(200))..text.ceil_char_boundary((at + 200).min(text.len()))]
 }
 
 /// Calls every tool that the server lists, those that lead to another session last.
@@ -212,7 +204,8 @@ fn one_server(secret: &str, between: &str) {
         .env("SSL_CERT_FILE", stand_in.certificate_file())
         .env("DEVTOOLS_TEST_DNS", dns.address().to_string());
     let mut agent = Agent::start(tool);
-    let app = site.document(APP, "").replace("127.0.0.1", "app.test");
+    let app =
+        site.document(&format!("<script>{READS_ALONG}{LOADS_AGENT}</script>"), "").replace("127.0.0.1", "app.test");
     let shown = agent.call("start_attach", json!({ "scheme_url": app }));
     let link = scan(shown["data"]["dashboard"].as_str().unwrap_or_else(|| panic!("{shown:#}")));
     let phone = open(&link);

@@ -36,6 +36,12 @@ pub fn chrome() -> PathBuf {
 /// How a Chrome says where it can be debugged.
 const LISTENING: &str = "DevTools listening on ";
 
+/// Script of a page that its host app opens: it loads the agent from the relay that the page's address names.
+pub const LOADS_AGENT: &str = "const asked = new URLSearchParams(location.search);\
+    const agent = document.createElement('script');\
+    agent.src = `${asked.get('relay').replace('ws', 'http')}/at/${asked.get('at')}/target.js`;\
+    document.head.append(agent);";
+
 /// A browser with one page; ended with everything it started when dropped.
 #[derive(Debug)]
 pub struct Phone {
