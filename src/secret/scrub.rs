@@ -127,6 +127,14 @@ impl Scrub {
 
     /// The text without what must not be read.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.once(text) {
+            // Digits beside a value belonged to a longer number, and are a code of their own when the value is gone.
+            Cow::Owned(clean) => self.once(&clean).into_owned().into(),
+            untouched @ Cow::Borrowed(_) => untouched,
+        }
+    }
+
+    fn once<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let known = Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner));
         // Without an automaton (there were too many patterns for one, which cannot be) nothing is safe to show.
         let Some(finder) = &known.finder else { return REDACTED.into() };

@@ -88,6 +88,18 @@ fn the_newest_codes_are_remembered_and_the_secret_is_not_forgotten() {
 }
 
 #[test]
+fn a_code_that_touches_another_value_goes_with_it() {
+    let scrub = Scrub::default();
+    let (secret, code, ticket) = ("7".repeat(32), "314159", "8".repeat(32));
+    scrub.hide_secret(&Secret::from_hex(&secret).unwrap());
+    scrub.hide_ticket(&Hidden::new(ticket.as_str()));
+    scrub.hide_code(&Hidden::new(code));
+    for text in [format!("{secret}{code}"), format!("{code}{secret}"), format!("{ticket}{code}{secret} {code}")] {
+        assert!(!scrub.text(&text).contains(|c: char| c.is_ascii_digit()), "{text}: {}", scrub.text(&text));
+    }
+}
+
+#[test]
 fn every_text_of_a_value_is_looked_at() {
     let mut value = json!({ "a": ["x 314159"], "?at=123456": { "n": 314159, "b": [null, true] } });
     knowing().clean_value(&mut value);
