@@ -16,6 +16,7 @@ import { isStream } from './request.ts';
 import type { Realm } from './types.ts';
 
 const OPTIONS = ['preventAbort', 'preventCancel', 'preventClose', 'signal'];
+const empty = {};
 /** Deeper than the classes of any pair of streams. */
 const MAX_DEPTH = 8;
 
@@ -87,7 +88,8 @@ export function patchPipes(target: Realm, patches: Patches, bodies: Bodies): voi
   /** Whether the platform would start to pipe, and whether that can be told without being noticed. */
   function starts(source: unknown, destination: unknown, options: unknown): boolean {
     try {
-      return !isLocked(source) && !isTaken(destination) && isPlain(options);
+      // What a reader gives is asked for its `then`, and a pipe asks for nothing.
+      return !isLocked(source) && !isTaken(destination) && isPlain(options) && !('then' in empty);
     } catch {
       return false;
     }
