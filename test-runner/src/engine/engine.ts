@@ -91,6 +91,12 @@ class Engine {
 
   /** Merges metadata; states only go on. Nothing for an id that is not known, or no more. */
   updateConnection = (id: string, given: ConnectionUpdate): TransportConnection | undefined => {
+    const connection = this.update(id, given);
+    return connection && copyOf(connection);
+  };
+
+  /** The same for whoever keeps nothing of it: the connection itself. */
+  update = (id: string, given: ConnectionUpdate): Readonly<TransportConnection> | undefined => {
     const connection = this.registry.get(id)?.connection;
     if (!connection) return undefined;
     const update = ownOnly(given);
@@ -99,7 +105,7 @@ class Engine {
     this.registry.update(connection, redacted, ticks());
     this.outbox.connection(connection);
     this.subscribers.changed();
-    return copyOf(connection);
+    return connection;
   };
 
   recordMessage = (input: MessageInput): TransportMessage => messageOf(this.session, this.record(input));
@@ -119,6 +125,7 @@ class Engine {
       type: input.type,
       size: 0,
       payload: '',
+      held: 0,
       truncated: false,
       whole: undefined,
       complete: false,

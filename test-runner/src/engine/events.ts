@@ -76,7 +76,7 @@ export interface MessageInput {
   /** Buffers and views are copied, as far as they are kept. */
   payload: string | ArrayBuffer | ArrayBufferView;
   /** Bytes of the whole, where `payload` is not the whole or its size is known already. */
-  size?: number;
+  size?: number | undefined;
   /** Whether `payload` is only the start of a text. */
   cut?: boolean;
   timestamp?: number;

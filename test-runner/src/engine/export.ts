@@ -1,7 +1,8 @@
 // Messages as text: a JSON object or a readable line each.
 import { apply, toJson } from '../shared/natives.ts';
+import { codeAt } from '../shared/words.ts';
 import type { TransportMessage } from './events.ts';
-import { codeAt, sizeOfBuffer, sliceText, toBase64 } from './payload.ts';
+import { sizeOfBuffer, sliceText, toBase64 } from './payload.ts';
 
 const { toFixed, toString: numberToString } = Number.prototype;
 

@@ -2,9 +2,10 @@
 // the next one leaves, so that whatever else the page has to say waits for one piece at most. Pieces grow and shrink with
 // the time the way takes.
 import { joined, max, min, NativePromise, ticks } from '../shared/natives.ts';
+import { codeAt } from '../shared/words.ts';
 import { pieceOf } from '../wire.ts';
 import type { TransportBatch } from './outbox.ts';
-import { codeAt, isHighSurrogate, sliceText } from './payload.ts';
+import { isHighSurrogate, sliceText } from './payload.ts';
 
 /** Characters of a piece: a slow phone sends the shortest in a blink, a debugging channel the longest without stalling. */
 const SHORTEST = 4 * 1024;

@@ -186,7 +186,7 @@ class Runtime implements CaptureRuntime {
       const connections = this.engine.getConnections();
       for (let i = 0; i < connections.length; i++) {
         const { id, state } = connections[i] as { id: string; state: string };
-        if (state !== 'closed') this.engine.updateConnection(id, { state: 'closed', metadata: { how: 'unload' } });
+        if (state !== 'closed') this.engine.update(id, { state: 'closed', metadata: { how: 'unload' } });
       }
     }
     this.flush();

@@ -1,10 +1,11 @@
 // Sizes, first parts and previews of payloads. Nothing here keeps hold of a buffer or text of the app that is longer
 // than what is asked for.
-import { apply, getPrototypeOf, getterOf, isView, min, win } from '../shared/natives.ts';
+import { apply, getPrototypeOf, getterOf, isView, match, min, win } from '../shared/natives.ts';
+import { codeAt } from '../shared/words.ts';
 import { type MessagePayload, PREVIEW_CHARACTERS } from './events.ts';
 
 const { encodeInto } = TextEncoder.prototype;
-const { slice, charCodeAt } = String.prototype;
+const { slice } = String.prototype;
 const { fromCharCode } = String;
 const { slice: sliceBuffer } = ArrayBuffer.prototype;
 const { btoa } = win;
@@ -23,18 +24,17 @@ const NativeBytes = Uint8Array;
 
 /** Texts are measured in parts of this many bytes, so that no text needs a copy of its own size. */
 const SCRATCH_BYTES = 16 * 1024;
-/** Looking at so many characters takes no longer than asking the platform does. */
-const SHORT = 100;
+/** Written so, an engine looks at many characters at once: it finds none in less time than the platform takes to count. */
+const BEYOND_ASCII = /[\x80-\uffff]/;
 const scratch = new Uint8Array(SCRATCH_BYTES);
 const encoder = new TextEncoder();
 
 export const sliceText = (text: string, from: number, to?: number): string => apply(slice, text, [from, to]);
-export const codeAt = (text: string, index: number): number => apply(charCodeAt, text, [index]);
 export const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
 
 /** Bytes of a text as UTF-8. Halves of a pair that stand alone count as what is sent for them, U+FFFD. */
 export function textSize(text: string): number {
-  if (text.length <= SHORT && isAscii(text)) return text.length;
+  if (!match(BEYOND_ASCII, text)) return text.length;
   let { read, written } = apply(encodeInto, encoder, [text, scratch]) as { read: number; written: number };
   let size = written;
   while (read < text.length) {
@@ -52,11 +52,6 @@ export function textSize(text: string): number {
     }
   }
   return size;
-}
-
-function isAscii(text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (codeAt(text, i) > 0x7f) return false;
-  return true;
 }
 
 /** The start of a text, without half a character at its end. */

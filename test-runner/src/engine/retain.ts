@@ -1,6 +1,7 @@
 // Decides what of a payload stays in the page and what leaves it.
+import { min } from '../shared/natives.ts';
 import type { MessageInput } from './events.ts';
-import { byteLength, bytesOf, copyBytes, copyOfStart, cutText, shorten, sizeOfBuffer, textSize } from './payload.ts';
+import { byteLength, bytesOf, copyBytes, copyOfStart, cutText, shorten, textSize } from './payload.ts';
 import type { Redactor } from './redact.ts';
 import type { Row } from './row.ts';
 
@@ -27,9 +28,11 @@ function retainText(
   row.truncated = cut || text.length > prefix;
   if (text.length <= prefix) {
     row.payload = text;
+    row.held = text.length;
     return;
   }
   row.payload = copyOfStart(text, prefix);
+  row.held = prefix;
   if (longest <= prefix) return;
   row.whole = cutText(text, longest);
   row.complete = row.whole.length === text.length && !cut;
@@ -46,8 +49,9 @@ function retainBytes(
   const length = bytes ? byteLength(bytes) : 0;
   row.size = givenSize ?? length;
   const copy = bytes && length > 0 ? copyBytes(bytes, longest) : nothing;
-  const kept = sizeOfBuffer(copy);
+  const kept = min(length, longest);
   row.payload = shorten(copy, prefix);
+  row.held = min(kept, prefix);
   row.truncated = kept < row.size || kept > prefix;
   if (kept > prefix) row.whole = copy;
   row.complete = kept === row.size;

@@ -15,6 +15,8 @@ export interface Row {
   size: number;
   /** What stays in the page. */
   payload: MessagePayload;
+  /** Its bytes, or characters of a text: what most of them take is a byte. */
+  held: number;
   truncated: boolean;
   /** More than `payload`, until it has left. */
   whole: MessagePayload | undefined;

@@ -42,8 +42,9 @@ export class MessageStore {
     const kept = oldest !== undefined && oldest.n <= row.n;
     if (kept) this.bytes -= costOf(row);
     row.payload = payload;
+    row.held = sizeOfBuffer(payload);
     if (kept) this.bytes += costOf(row);
-    row.truncated = sizeOfBuffer(payload) !== row.size;
+    row.truncated = row.held !== row.size;
   }
 
   find(query: SearchQuery): Row[] {
@@ -95,7 +96,4 @@ function tally(counts: Counts, row: Row): void {
 
 const textOf = ({ payload, size }: Row): string => (typeof payload === 'string' ? payload : previewOf(payload, size));
 
-/** Characters count as one byte: what most of them take. */
-function costOf({ payload }: Row): number {
-  return MESSAGE_OVERHEAD + (typeof payload === 'string' ? payload.length : sizeOfBuffer(payload));
-}
+const costOf = ({ held }: Row): number => MESSAGE_OVERHEAD + held;

@@ -1,7 +1,7 @@
 // Blobs: their size is known at once, the first of their bytes are read later; what is kept alive for that is bounded.
 import type { DevtoolsEngine } from '../engine/engine.ts';
 import type { MessageInput } from '../engine/events.ts';
-import { apply, getterOf, NativePromise, settle } from '../shared/natives.ts';
+import { apply, getterOf, NativePromise, probeOf, settle } from '../shared/natives.ts';
 
 /** Bytes of blobs that live on until they are read. One alone may have more: only its start is read. */
 const MAX_HELD = 16 * 1024 * 1024;
@@ -13,14 +13,7 @@ const blobType = getterOf<string>(globalThis.Blob?.prototype, 'type');
 const { slice, arrayBuffer } = globalThis.Blob?.prototype ?? {};
 let held = 0;
 
-export function sizeOfBlob(data: unknown): number | undefined {
-  if (typeof data !== 'object' || data === null) return undefined;
-  try {
-    return blobSize(data);
-  } catch {
-    return undefined;
-  }
-}
+export const sizeOfBlob = probeOf<number>(globalThis.Blob?.prototype, 'size');
 
 /** Records a message whose payload is a Blob. */
 export function recordBlob(engine: DevtoolsEngine, blob: Blob, input: Omit<MessageInput, 'payload'>): void {

@@ -45,8 +45,7 @@ export class BodyTap {
     });
   }
 
-  bytes(chunk: Uint8Array): void {
-    const size = byteLength(chunk);
+  bytes(chunk: Uint8Array, size = byteLength(chunk)): void {
     this.seen += size;
     if (this.parser) this.parser.push(apply(decode, this.decoder, [chunk, { stream: true }]));
     else if (this.texts) this.record(this.texts.next(chunk, this.engine.payloadLimit()), size);
@@ -75,7 +74,7 @@ export class BodyTap {
     if (rest) this.record({ text: rest, cut: false }, 0);
     const metadata: Record<string, unknown> = { how, bodyBytes: this.seen };
     if (error !== undefined) metadata['error'] = describe(error);
-    this.engine.updateConnection(this.id, { state: 'closed', metadata });
+    this.engine.update(this.id, { state: 'closed', metadata });
   }
 
   private record({ text, cut }: { text: string; cut: boolean }, size: number): void {
@@ -116,9 +115,11 @@ export class Branch {
     const bytes = bytesOf(value);
     if (!bytes || tap.ended) return;
     const from = this.offset;
-    this.offset += byteLength(bytes);
+    const size = byteLength(bytes);
+    this.offset += size;
     if (this.offset <= tap.seen) return;
-    tap.bytes(from < tap.seen ? partOf(bytes, min(tap.seen - from, byteLength(bytes)), byteLength(bytes)) : bytes);
+    if (from < tap.seen) tap.bytes(partOf(bytes, min(tap.seen - from, size), size));
+    else tap.bytes(bytes, size);
   }
 
   /** The whole body at once, in one of the forms in which it can be had. */

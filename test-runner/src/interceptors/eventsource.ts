@@ -105,7 +105,7 @@ class Sources {
     if (tracked.brokeAt) metadata['reconnectMs'] = ticks() - tracked.brokeAt;
     tracked.brokeAt = 0;
     tracked.origin = '';
-    this.engine.updateConnection(tracked.id, { state: 'open', metadata });
+    this.engine.update(tracked.id, { state: 'open', metadata });
   }
 
   private broken(tracked: Tracked, forGood: boolean): void {
@@ -115,7 +115,7 @@ class Sources {
     }
     tracked.brokeAt ||= ticks();
     tracked.reconnects++;
-    this.engine.updateConnection(tracked.id, {
+    this.engine.update(tracked.id, {
       state: 'connecting',
       reconnectCount: tracked.reconnects,
       metadata: { lastEventId: tracked.lastEventId },
@@ -123,8 +123,8 @@ class Sources {
   }
 
   private end(tracked: Tracked, how: 'close' | 'error'): void {
-    const known = this.engine.updateConnection(tracked.id, { state: 'closed' });
-    if (known && known.metadata['how'] === undefined) this.engine.updateConnection(tracked.id, { metadata: { how } });
+    const known = this.engine.update(tracked.id, { state: 'closed' });
+    if (known && known.metadata['how'] === undefined) this.engine.update(tracked.id, { metadata: { how } });
   }
 
   /** Whether the event was one of the server's. */

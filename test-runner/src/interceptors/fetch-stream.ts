@@ -1,6 +1,7 @@
 // fetch: one connection a call, from the call to the end of its body. The chunks are seen where the app reads them.
 import { cutText } from '../engine/payload.ts';
-import { apply, getterOf, match, sourceOf, ticks, win } from '../shared/natives.ts';
+import { apply, getterOf, ticks, win } from '../shared/natives.ts';
+import { isNative } from '../shared/words.ts';
 import { Bodies } from './bodies.ts';
 import { BodyTap, Branch, describe, nameOf } from './body.ts';
 import { bodyType } from './mime.ts';
@@ -15,7 +16,8 @@ import type { Interceptor, InterceptorOptions, Realm } from './types.ts';
 /** `data:` addresses hold whole documents. */
 const MAX_URL = 4_096;
 /** Statuses that never have a body (Fetch, section 2.2.3). */
-const NULL_BODY = /^(?:101|103|204|205|304)$/;
+const isNullBody = (status: number): boolean =>
+  status === 101 || status === 103 || status === 204 || status === 205 || status === 304;
 
 export function installFetchStreamInterceptor(options: InterceptorOptions): Interceptor | undefined {
   const target = options.target ?? (win as Realm);
@@ -32,9 +34,6 @@ export function installFetchStreamInterceptor(options: InterceptorOptions): Inte
   if (target.ReadableStream) patchStreams(target, patches, bodies);
   return interceptor('fetch-stream', patches);
 }
-
-/** What the app has put around the platform's fetch before us may look at what it is given in other ways. */
-const isNative = (native: Native): boolean => match(/\{\s*\[native code\]\s*\}\s*$/, sourceOf(native)) !== null;
 
 interface Call {
   id: string;
@@ -70,6 +69,7 @@ class Calls {
   begin(native: Native, self: unknown, args: unknown[]): Reading | undefined {
     try {
       // All that comes of a call for another window is of that one: its promise, its response, what is read of that.
+      // What the app has put around the platform's fetch before us may look at what it is given in other ways.
       if (!isOtherWindow(self)) return new Reading(args, isNative(native));
       this.options.engine.note('request of another window');
     } catch {
@@ -103,7 +103,7 @@ class Calls {
     if (reading.isLook || !isRefused(self, reading)) return { id, url, method, started: ticks(), watch: reading.watch };
     // It is rejected already. A promise of ours would be so one turn later, and a watched one would count as handled.
     const refusal = { how: 'error', error: 'refused by the platform before anything was sent' };
-    engine.updateConnection(id, { state: 'closed', metadata: refusal });
+    engine.update(id, { state: 'closed', metadata: refusal });
     return undefined;
   }
 
@@ -125,15 +125,15 @@ class Calls {
     const metadata = { how: aborted ? 'abort' : 'error', error: describe(error) };
     const { engine } = this.options;
     call.watch?.end();
-    if (engine.updateConnection(call.id, { metadata: {} })?.state === 'closed') return;
-    engine.updateConnection(call.id, { state: 'closed', metadata });
+    if (engine.update(call.id, { metadata: {} })?.state === 'closed') return;
+    engine.update(call.id, { state: 'closed', metadata });
   }
 
   private answered(call: Call, response: Response): void {
     const { engine, allows } = this.options;
     const url = this.url(response) || call.url;
     const status = this.status(response);
-    if ((allows && !allows(url)) || match(NULL_BODY, `${status}`) || call.method === 'HEAD') {
+    if ((allows && !allows(url)) || isNullBody(status) || call.method === 'HEAD') {
       call.watch?.end();
       engine.removeConnection(call.id);
       return;
@@ -148,7 +148,7 @@ class Calls {
       redirected: this.redirected(response),
       headersMs: ticks() - call.started,
     };
-    engine.updateConnection(call.id, {
+    engine.update(call.id, {
       state: 'open',
       url: cutText(url, MAX_URL),
       protocol: kind.kind === 'events' ? 'eventsource' : 'fetch-stream',

@@ -1,13 +1,12 @@
 // What a Content-Type says about a body.
-import { apply, match } from '../shared/natives.ts';
+import { indexOf, lowerCase, slice } from '../shared/natives.ts';
+import { endsWith, isOneOf, trim } from '../shared/words.ts';
 
 export type BodyKind = 'events' | 'text' | 'binary';
 
-const { toLowerCase, trim } = String.prototype;
-const ESSENCE = /^[^;,]*/;
-const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
-const TEXT =
-  /^(text\/.+|.+\/(json|xml|javascript|ecmascript|x-javascript|x-www-form-urlencoded|x-ndjson|ndjson|jsonl|graphql|sql|yaml|x-yaml|toml)|.+\+(json|xml|yaml))$/;
+/** Second halves of types that are text, whatever the first half. */
+const TEXTS =
+  ' json xml javascript ecmascript x-javascript x-www-form-urlencoded x-ndjson ndjson jsonl graphql sql yaml x-yaml toml ';
 
 export interface BodyType {
   kind: BodyKind;
@@ -15,9 +14,36 @@ export interface BodyType {
 }
 
 export function bodyType(contentType: string): BodyType {
-  const essence: string = apply(toLowerCase, apply(trim, match(ESSENCE, contentType)?.[0] ?? '', []), []);
+  const header = lowerCase(contentType);
+  const essence = trim(upTo(header, ';,'));
   // Events are UTF-8 whatever the header says.
   if (essence === 'text/event-stream') return { kind: 'events', charset: 'utf-8' };
-  if (!match(TEXT, essence)) return { kind: 'binary', charset: 'utf-8' };
-  return { kind: 'text', charset: apply(toLowerCase, match(CHARSET, contentType)?.[1] ?? 'utf-8', []) };
+  if (!isText(essence)) return { kind: 'binary', charset: 'utf-8' };
+  return { kind: 'text', charset: charsetOf(header) ?? 'utf-8' };
+}
+
+function isText(essence: string): boolean {
+  const slash = indexOf(essence, '/');
+  const sub = slice(essence, slash + 1);
+  if (slash < 1 || sub === '') return false;
+  if (slice(essence, 0, slash) === 'text' || isOneOf(sub, TEXTS)) return true;
+  return endsWith(sub, '+json') || endsWith(sub, '+xml') || endsWith(sub, '+yaml');
+}
+
+function charsetOf(header: string): string | undefined {
+  for (let from = indexOf(header, ';'); from >= 0; from = indexOf(header, ';', from + 1)) {
+    const parameter = slice(header, from + 1);
+    const equals = indexOf(parameter, '=');
+    if (trim(slice(parameter, 0, equals)) !== 'charset') continue;
+    const value = trim(slice(parameter, equals + 1));
+    return upTo(value[0] === '"' ? slice(value, 1) : value, '"; \t') || undefined;
+  }
+  return undefined;
+}
+
+/** The start of a text, up to any of some characters. */
+function upTo(text: string, ends: string): string {
+  let end = 0;
+  while (end < text.length && indexOf(ends, slice(text, end, end + 1)) < 0) end++;
+  return slice(text, 0, end);
 }

@@ -9,6 +9,7 @@ import {
   record,
   settle,
 } from '../shared/natives.ts';
+import { isNative } from '../shared/words.ts';
 import type { Bodies } from './bodies.ts';
 import type { Branch } from './body.ts';
 import type { Native, Patches } from './patch.ts';
@@ -148,8 +149,3 @@ function find(object: object, key: string): PropertyDescriptor | undefined {
   }
   return undefined;
 }
-
-const source = Function.prototype.toString;
-const { indexOf } = String.prototype;
-const isNative = (getter: () => unknown): boolean =>
-  (apply(indexOf, apply(source, getter, []), ['[native code]']) as number) >= 0;

@@ -5,6 +5,7 @@ import {
   listen,
   match,
   NativePromise,
+  probeOf,
   SafeMap,
   settle,
   shielded,
@@ -16,24 +17,11 @@ const anySignal = (globalThis.AbortSignal as { any?: unknown } | undefined)?.any
   | ((list: unknown[]) => AbortSignal)
   | undefined;
 const NativeSignal = globalThis.AbortSignal;
-const signalAborted = getterOf<boolean>(NativeSignal?.prototype, 'aborted');
+const signalAborted = probeOf<boolean>(NativeSignal?.prototype, 'aborted');
 const signalReason = getterOf<unknown>(NativeSignal?.prototype, 'reason');
 
-export function isAborted(signal: unknown): boolean {
-  try {
-    return signalAborted(signal);
-  } catch {
-    return false;
-  }
-}
-
-export function isSignal(signal: unknown): boolean {
-  try {
-    return typeof signalAborted(signal) === 'boolean';
-  } catch {
-    return false;
-  }
-}
+export const isAborted = (signal: unknown): boolean => signalAborted(signal) === true;
+export const isSignal = (signal: unknown): boolean => signalAborted(signal) !== undefined;
 
 /**
  * Whether an abort rejects what is under way at once and with the reason of the signal. A WebKit does so some time later,
@@ -63,9 +51,8 @@ export class AbortWatch {
   }
 
   static of(signal: unknown): AbortWatch | undefined {
-    if (!anySignal || typeof signal !== 'object' || signal === null) return undefined;
+    if (!anySignal || !isSignal(signal)) return undefined;
     try {
-      signalAborted(signal);
       return new AbortWatch(ABORTS_AT_ONCE ? apply(anySignal, NativeSignal, [[signal]]) : (signal as AbortSignal));
     } catch {
       return undefined;

@@ -2,28 +2,30 @@
 // and nothing but that promise will do: one of ours would be rejected a turn later. A promise does not say whether it
 // is rejected, so this has to be known from what the platform has read of the arguments.
 import {
-  apply,
   construct,
   create,
   type Fields,
   getOwnPropertyDescriptor,
   getPrototypeOf,
   getterOf,
+  indexOf,
   isArray,
-  match,
   ownKeys,
   record,
+  startsWith,
   win,
 } from '../shared/natives.ts';
+import { consistsOf, endsWith, isDigit, isLetter, isOneOf, schemeOf, trim } from '../shared/words.ts';
 import { isAborted, isSignal } from './promises.ts';
 import { isStream, type RequestReading } from './request.ts';
 
+const { fromCharCode } = String;
 const NativeRequest = globalThis.Request;
 const NativeStream = globalThis.ReadableStream;
-const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
-const FORBIDDEN_METHOD = /^(?:connect|trace|track)$/i;
-const FORBIDDEN_IN_VALUE = /[\0\r\n]|[^\0-\xff]/;
-const FETCHABLE = /^(?:https?|data|blob|file|filesystem|[a-z-]*-extension|capacitor|ionic|app):/;
+/** What a name may have beside letters and digits (RFC 9110, section 5.6.2). */
+const IN_TOKENS = "!#$%&'*+.^_`|~-";
+const FORBIDDEN_METHODS = ' connect trace track ';
+const FETCHABLE = ' http https data blob file filesystem capacitor ionic app ';
 /** Options of which each platform takes others: it is asked. */
 const ASKED = [
   'keepalive',
@@ -46,7 +48,7 @@ export function isRefused(self: unknown, reading: RequestReading): boolean {
   if (!isNone(init) && typeof init !== 'object' && typeof init !== 'function') return true;
   if (isAborted(signal) || !isSignalOrNone(options['signal']) || !isNone(options['window']) || reading.locked)
     return true;
-  if (!match(TOKEN, method) || match(FORBIDDEN_METHOD, method)) return true;
+  if (!isToken(method) || isOneOf(method, FORBIDDEN_METHODS)) return true;
   const { body, headers } = options;
   if (isNone(body) ? request?.used : method === 'GET' || method === 'HEAD') return true;
   return hasBadHeader(headers) || !isAccepted(options, method, url) || isElsewhere(options, url);
@@ -57,8 +59,10 @@ const isSignalOrNone = (signal: unknown): boolean => isNone(signal) || isSignal(
 
 /** Addresses of schemes that no platform fetches; files and blobs of others. */
 function isFetchable(url: string): boolean {
-  if (match(/^file:/, url)) return match(/^file:/, win.location.href) !== null;
-  return match(FETCHABLE, url) !== null && (!match(/^blob:/, url) || startsWith(url, `blob:${win.origin}/`));
+  const scheme = schemeOf(url);
+  if (scheme === 'file') return schemeOf(win.location.href) === 'file';
+  if (scheme === 'blob') return startsWith(url, `blob:${win.origin}/`);
+  return isOneOf(scheme, FETCHABLE) || endsWith(scheme, '-extension');
 }
 
 const isThisWindow = (self: unknown): boolean => self === undefined || self === null || self === win;
@@ -91,8 +95,13 @@ const isBadPair = (pair: readonly unknown[]): boolean =>
   pair.length !== 2 || isBad(getOwnPropertyDescriptor(pair, '0')?.value, getOwnPropertyDescriptor(pair, '1')?.value);
 
 const isBad = (name: unknown, value: unknown): boolean =>
-  (typeof name === 'string' && !match(TOKEN, name)) ||
-  (typeof value === 'string' && match(FORBIDDEN_IN_VALUE, apply(trim, value, [])) !== null);
+  (typeof name === 'string' && !isToken(name)) || (typeof value === 'string' && !isValue(trim(value)));
+
+const isToken = (name: string): boolean =>
+  consistsOf(name, (code) => isLetter(code) || isDigit(code) || indexOf(IN_TOKENS, fromCharCode(code)) >= 0);
+
+const isValue = (value: string): boolean =>
+  value === '' || consistsOf(value, (code) => code <= 0xff && code !== 0 && code !== 0x0a && code !== 0x0d);
 
 function isAccepted(options: Fields, method: string, url: string): boolean {
   const copy: Fields = create(null);
@@ -118,8 +127,7 @@ function isAccepted(options: Fields, method: string, url: string): boolean {
 }
 
 function isElsewhere(options: Fields, url: string): boolean {
-  return options['mode'] === 'same-origin' && !startsWith(url, `${win.origin}/`) && !match(/^(?:data|blob):/, url);
+  return (
+    options['mode'] === 'same-origin' && !startsWith(url, `${win.origin}/`) && !isOneOf(schemeOf(url), ' data blob ')
+  );
 }
-
-const { trim, startsWith: starts } = String.prototype;
-const startsWith = (text: string, part: string): boolean => apply(starts, text, [part]);

@@ -14,13 +14,14 @@ import {
   getterOf,
   has,
   isArray,
-  match,
   NativeProxy,
   ownKeys,
+  probeOf,
   record,
   set,
   win,
 } from '../shared/natives.ts';
+import { isOneOf } from '../shared/words.ts';
 import { sizeOfBlob } from './blobs.ts';
 import { AbortWatch } from './promises.ts';
 
@@ -31,6 +32,7 @@ const { iterator, toPrimitive } = Symbol;
 const { defineProperty: reflectDefine } = Reflect;
 const hasHeader = globalThis.Headers?.prototype.has;
 const href = getterOf<string>(NativeURL.prototype, 'href');
+const hrefOf = probeOf<string>(NativeURL.prototype, 'href');
 const username = getterOf<string>(NativeURL.prototype, 'username');
 const password = getterOf<string>(NativeURL.prototype, 'password');
 const baseURI = getterOf<string>(globalThis.Node?.prototype, 'baseURI');
@@ -38,12 +40,12 @@ const requestUrl = getterOf<string>(NativeRequest?.prototype, 'url');
 const requestMethod = getterOf<string>(NativeRequest?.prototype, 'method');
 const requestSignal = getterOf<unknown>(NativeRequest?.prototype, 'signal');
 const requestUsed = getterOf<boolean>(NativeRequest?.prototype, 'bodyUsed');
-const isLocked = getterOf<boolean>(globalThis.ReadableStream?.prototype, 'locked');
+const isLocked = probeOf<boolean>(globalThis.ReadableStream?.prototype, 'locked');
 
 const HAS = [globalThis.FormData?.prototype.has, globalThis.URLSearchParams?.prototype.has];
 
 /** Methods that are written in capitals whatever the app wrote (Fetch, section 2.2.1). */
-const NORMALISED = /^(?:delete|get|head|options|post|put)$/i;
+const NORMALISED = ' delete get head options post put ';
 /** Options that the platform turns into text. */
 const TEXTS = record({
   cache: true,
@@ -108,7 +110,7 @@ export class RequestReading {
   get method(): string {
     const given = this.options['method'];
     const method = typeof given === 'string' ? given : (this.request?.method ?? 'GET');
-    return match(NORMALISED, method) ? apply(toUpperCase, method, []) : method;
+    return isOneOf(method, NORMALISED) ? apply(toUpperCase, method, []) : method;
   }
 
   get signal(): unknown {
@@ -253,29 +255,8 @@ export function dataOf(object: unknown, key: string): unknown {
   return getOwnPropertyDescriptor(object, key)?.value;
 }
 
-export function lockedStream(stream: unknown): boolean {
-  try {
-    return isLocked(stream);
-  } catch {
-    return false;
-  }
-}
-
-export function isStream(object: unknown): boolean {
-  try {
-    return typeof isLocked(object) === 'boolean';
-  } catch {
-    return false;
-  }
-}
-
-function hrefOf(input: unknown): string | undefined {
-  try {
-    return isObject(input) ? href(input) : undefined;
-  } catch {
-    return undefined;
-  }
-}
+export const lockedStream = (stream: unknown): boolean => isLocked(stream) === true;
+export const isStream = (object: unknown): boolean => isLocked(object) !== undefined;
 
 function asRequest(input: unknown): KnownRequest | undefined {
   if (typeof input !== 'object' || input === null) return undefined;

@@ -1,5 +1,6 @@
 // Reads an event stream the way the platform does (HTML, section 9.2.6), in whatever parts it comes.
-import { apply, match } from '../shared/natives.ts';
+import { apply } from '../shared/natives.ts';
+import { consistsOf, isDigit } from '../shared/words.ts';
 
 export interface ServerSentEvent {
   type: string;
@@ -58,7 +59,7 @@ export class EventStreamParser {
     if (field === 'data') this.data += `${value}\n`;
     else if (field === 'event') this.type = value;
     else if (field === 'id' && find(value, '\0', 0) < 0) this.id = value;
-    else if (field === 'retry' && match(/^\d+$/, value)) this.retry = +value;
+    else if (field === 'retry' && consistsOf(value, isDigit)) this.retry = +value;
   }
 
   private end(): void {

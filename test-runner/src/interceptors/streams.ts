@@ -2,7 +2,6 @@
 // at the pace in which it asks for them.
 import { apply, construct, getPrototypeOf, isArray, SafeWeakMap, settle } from '../shared/natives.ts';
 import type { Bodies } from './bodies.ts';
-import type { Branch } from './body.ts';
 import type { Patches } from './patch.ts';
 import { patchPipes } from './pipes.ts';
 import { dataOf, lockedStream } from './request.ts';
@@ -106,19 +105,22 @@ function patchCancel(prototype: object, patches: Patches, bodies: Bodies): void 
 function watch(bodies: Bodies, self: unknown, promise: unknown): void {
   const branch = bodies.of(self);
   if (!branch || branch.tap.ended) return;
+  // Written without `guard`: there may be thousands of chunks.
+  const delivered = (result: unknown): void => {
+    try {
+      const { done, value } = result as Result;
+      if (done) branch.tap.end('end');
+      else branch.chunk(value);
+    } catch {
+      bodies.engine.note('recorder error');
+    }
+  };
   bodies.guard(() =>
-    settle(
-      promise as Promise<unknown>,
-      (result) => bodies.guard(() => delivered(branch, result as Result)),
-      // A reader that let go of the stream fails too; the body does not.
-      (error) => bodies.guard(() => bodies.of(self) === branch && branch.failed(error)),
+    // A reader that let go of the stream fails too; the body does not.
+    settle(promise as Promise<unknown>, delivered, (error) =>
+      bodies.guard(() => bodies.of(self) === branch && branch.failed(error)),
     ),
   );
-}
-
-function delivered(branch: Branch, { done, value }: Result): void {
-  if (done) branch.tap.end('end');
-  else branch.chunk(value);
 }
 
 /** Where `for await` takes its chunks from; no name leads there. */

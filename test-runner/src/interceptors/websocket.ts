@@ -41,7 +41,7 @@ interface Tracked {
 interface BeforeSend {
   tracked: Tracked;
   state: number;
-  /** Of data that only the native may turn into text; then the growth of the buffer tells its size. */
+  /** Of texts, and of data that only the native may turn into one: the growth of the buffer tells the size. */
   buffered: number | undefined;
 }
 
@@ -110,8 +110,8 @@ class Sockets {
       const socket = self as WebSocket;
       const tracked = this.tracked.get(socket) ?? (this.tracked.has(socket) ? undefined : this.adopts(socket));
       if (!tracked) return undefined;
-      const plain = typeof data === 'string' || bytesOf(data) !== undefined || sizeOfBlob(data) !== undefined;
-      return { tracked, state: this.readyState(socket), buffered: plain ? undefined : this.bufferedAmount(socket) };
+      const isBytes = typeof data !== 'string' && (bytesOf(data) !== undefined || sizeOfBlob(data) !== undefined);
+      return { tracked, state: this.readyState(socket), buffered: isBytes ? undefined : this.bufferedAmount(socket) };
     } catch {
       return undefined;
     }
@@ -123,11 +123,13 @@ class Sockets {
       if (before.state !== OPEN) {
         // The platform drops what is sent while a socket closes, and says nothing.
         tracked.discarded++;
-        this.engine.updateConnection(tracked.id, { metadata: { discardedSends: tracked.discarded } });
+        this.engine.update(tracked.id, { metadata: { discardedSends: tracked.discarded } });
       } else if (before.buffered === undefined) {
         this.record(tracked.id, 'out', data);
       } else {
-        this.converted(tracked.id, data, this.bufferedAmount(socket) - before.buffered);
+        const size = this.bufferedAmount(socket) - before.buffered;
+        if (typeof data === 'string') this.text(tracked.id, 'out', data, size);
+        else this.converted(tracked.id, data, size);
       }
     } catch {
       this.engine.note('recorder error');
@@ -149,7 +151,7 @@ class Sockets {
       const metadata: Record<string, unknown> = { closedBy: 'page' };
       if (typeof args[0] === 'number') metadata['askedCode'] = args[0];
       if (typeof args[1] === 'string') metadata['askedReason'] = args[1];
-      this.engine.updateConnection(tracked.id, { state: 'closing', metadata });
+      this.engine.update(tracked.id, { state: 'closing', metadata });
     } catch {
       this.engine.note('recorder error');
     }
@@ -176,21 +178,25 @@ class Sockets {
     on('message', (event) => this.record(id, 'in', this.data(event)));
     on('open', () => {
       const metadata = { subprotocol: this.protocol(socket), extensions: this.extensions(socket) };
-      engine.updateConnection(id, { state: 'open', metadata });
+      engine.update(id, { state: 'open', metadata });
     });
-    on('error', () => engine.updateConnection(id, { metadata: { error: true } }));
+    on('error', () => engine.update(id, { metadata: { error: true } }));
     on('close', (event) => {
       const metadata = { reason: this.reason(event), wasClean: this.wasClean(event), how: 'close' };
-      engine.updateConnection(id, { state: 'closed', closeCode: this.code(event), metadata });
+      engine.update(id, { state: 'closed', closeCode: this.code(event), metadata });
     });
   }
 
+  private text(connectionId: string, direction: MessageDirection, payload: string, size?: number): void {
+    this.engine.record({ connectionId, direction, protocol: 'websocket', payload, size });
+  }
+
   private record(connectionId: string, direction: MessageDirection, data: unknown): void {
-    const protocol = 'websocket';
     if (typeof data === 'string') {
-      this.engine.record({ connectionId, direction, protocol, payload: data });
+      this.text(connectionId, direction, data);
       return;
     }
+    const protocol = 'websocket';
     const bytes = bytesOf(data);
     if (bytes) this.engine.record({ connectionId, direction, protocol, payload: bytes });
     else recordBlob(this.engine, data as Blob, { connectionId, direction, protocol });

@@ -75,6 +75,19 @@ export function getterOf<T>(prototype: object | undefined, key: PropertyKey): (o
   return (object) => (get ? apply(get, object, []) : undefined) as T;
 }
 
+/** The same for what may be anything: nothing of what has no such accessor. To ask it of no object is to make an error. */
+export function probeOf<T>(prototype: object | undefined, key: PropertyKey): (value: unknown) => T | undefined {
+  const get = getterOf<T>(prototype, key);
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return undefined;
+    try {
+      return get(value);
+    } catch {
+      return undefined;
+    }
+  };
+}
+
 /** The setter of an accessor property, as a function that takes the object. */
 export function setterOf(prototype: object, key: PropertyKey): (object: object, value: unknown) => void {
   const set = getOwnPropertyDescriptor(prototype, key)?.set;
