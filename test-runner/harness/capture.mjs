@@ -17,16 +17,21 @@ export const base64 = (data) => encodeURIComponent(Buffer.from(data).toString('b
 export const partsOf = (list, type = 'text/plain', more = '') =>
   `/parts?type=${encodeURIComponent(type)}${list.map((part) => `&part=${base64(part)}`).join('')}${more}`;
 
+/** The recorder as a page gets it, of the sources as they are. */
+export function builtRecorder() {
+  const out = mkdtempSync(join(tmpdir(), 'ait-bundle-'));
+  try {
+    execFileSync(process.execPath, [join(root, 'build.mjs'), out], { stdio: 'inherit' });
+    return readFileSync(join(out, 'interceptors.js'), 'utf8');
+  } finally {
+    rmSync(out, { recursive: true });
+  }
+}
+
 export class CaptureLab {
   static async start() {
     const lab = new CaptureLab();
-    const out = mkdtempSync(join(tmpdir(), 'ait-bundle-'));
-    try {
-      execFileSync(process.execPath, [join(root, 'build.mjs'), out], { stdio: 'inherit' });
-      lab.script = readFileSync(join(out, 'interceptors.js'), 'utf8');
-    } finally {
-      rmSync(out, { recursive: true });
-    }
+    lab.script = builtRecorder();
     lab.site = await Site.start();
     lab.chrome = await Chrome.launch();
     return lab;

@@ -9,10 +9,10 @@ const CANDIDATES = ['chromium-headless-shell', 'chromium', 'google-chrome', 'chr
 const CALL_MS = 30_000;
 
 export class Chrome {
-  static async launch() {
+  static async launch(more = []) {
     const wanted = process.env.DEVTOOLS_TEST_BROWSER;
     for (const name of wanted ? [wanted] : CANDIDATES) {
-      const chrome = new Chrome(name);
+      const chrome = new Chrome(name, more);
       if (await chrome.started) return chrome;
     }
     throw new Error('no Chrome was found: install chromium-headless-shell, or name one in DEVTOOLS_TEST_BROWSER');
@@ -24,11 +24,11 @@ export class Chrome {
   #id = 0;
   #rest = '';
 
-  constructor(binary) {
+  constructor(binary, more) {
     const flags = ['--headless', '--remote-debugging-pipe', `--user-data-dir=${this.#profile}`, '--disable-gpu'];
     flags.push('--disable-background-timer-throttling', '--disable-renderer-backgrounding', '--no-first-run');
     if (process.getuid?.() === 0) flags.push('--no-sandbox');
-    this.child = spawn(binary, [...flags, 'about:blank'], {
+    this.child = spawn(binary, [...flags, ...more, 'about:blank'], {
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
     });

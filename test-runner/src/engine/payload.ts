@@ -24,8 +24,12 @@ const NativeBytes = Uint8Array;
 
 /** Texts are measured in parts of this many bytes, so that no text needs a copy of its own size. */
 const SCRATCH_BYTES = 16 * 1024;
-/** Written so, an engine looks at many characters at once: it finds none in less time than the platform takes to count. */
+/**
+ * Written so, an engine looks at many characters at once, and finds none far sooner than the platform counts bytes. What
+ * finds something is seen in `RegExp.$1`: after a text that has some, the next one is counted without a look.
+ */
 const BEYOND_ASCII = /[\x80-\uffff]/;
+let mayBeAscii = true;
 const scratch = new Uint8Array(SCRATCH_BYTES);
 const encoder = new TextEncoder();
 
@@ -34,7 +38,13 @@ export const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code
 
 /** Bytes of a text as UTF-8. Halves of a pair that stand alone count as what is sent for them, U+FFFD. */
 export function textSize(text: string): number {
-  if (!match(BEYOND_ASCII, text)) return text.length;
+  if (mayBeAscii && !match(BEYOND_ASCII, text)) return text.length;
+  const size = encodedSize(text);
+  mayBeAscii = size === text.length;
+  return size;
+}
+
+function encodedSize(text: string): number {
   let { read, written } = apply(encodeInto, encoder, [text, scratch]) as { read: number; written: number };
   let size = written;
   while (read < text.length) {
