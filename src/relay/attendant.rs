@@ -1,15 +1,17 @@
 //! The task behind one target: keeps its conversation going while connections come and go.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::conversation::{Conversation, Hello, Step};
 use super::leg::{AgentSays, close};
+use super::limit::within;
 use super::queue::{Outgoing, QueueIn};
 use super::registry::LegId;
 use super::scripts::Scripts;
@@ -82,13 +84,15 @@ impl Attendant {
     pub(super) async fn run(mut self, mut input: mpsc::Receiver<Input>, shutdown: CancellationToken) -> Option<LegId> {
         let mut echo = interval_at(Instant::now() + ECHO_EVERY, ECHO_EVERY);
         echo.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut shut_down = pin!(shutdown.cancelled());
         let reason = loop {
+            let gone_at = self.gone_at;
             let event = tokio::select! {
-                () = shutdown.cancelled() => Event::End(CloseReason::Disconnected("the run is over".into())),
+                () = &mut shut_down => Event::End(CloseReason::Disconnected("the run is over".into())),
                 Some(next) = input.recv() => Event::Input(next),
                 next = next_command(&mut self.client) => Event::Command(next),
                 _ = echo.tick() => Event::Tick,
-                () = sleep_until(self.gone_at), if self.leg.is_none() => Event::End(self.gone()),
+                () = async { sleep_until(gone_at).await }, if self.leg.is_none() => Event::End(self.gone()),
             };
             match event {
                 Event::Input(Input::Dismiss(reason)) | Event::End(reason) => break reason,
@@ -252,7 +256,7 @@ impl Attendant {
         }
         for text in step.to_client {
             let Some(client) = &self.client else { return };
-            if !matches!(timeout(CLIENT_LIMIT, client.send(text)).await, Ok(Ok(()))) {
+            if !matches!(within(CLIENT_LIMIT, client.send(text)).await, Ok(Ok(()))) {
                 let reason = format!("it took no message for {} s", CLIENT_LIMIT.as_secs());
                 tracing::warn!("a debugger was cut off: {reason}");
                 if let Some(client) = self.client.take() {

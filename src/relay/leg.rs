@@ -1,5 +1,6 @@
 //! One connection of a page: the socket's two halves, with bounded queues and a ping.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
@@ -10,6 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_tungstenite::tungstenite::Error as WsError;
 
 use super::conversation::Hello;
+use super::limit::within;
 use super::queue::{Outgoing, QueueOut};
 use super::registry::LegId;
 use super::target::Input;
@@ -179,7 +181,7 @@ async fn read(
     // What waits for the target's task; more, and the socket is not read.
     let room = Room::default();
     loop {
-        let message = match timeout(keep_alive * DEAD_AFTER, stream.next()).await.ok()?? {
+        let message = match within(keep_alive * DEAD_AFTER, stream.next()).await.ok()?? {
             Ok(message) => message,
             Err(error) if is_too_large(&error) => {
                 // It counts as received: sent again after a reconnect, it would be too large again.
@@ -228,9 +230,10 @@ async fn write(
     let mut ping = interval_at(Instant::now() + keep_alive, keep_alive);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let cut = outgoing.cut();
+    let mut cut = pin!(cut.cancelled());
     let (code, reason) = loop {
         let (size, message) = tokio::select! {
-            () = cut.cancelled() => break (close::TOO_SLOW, "too slow for what it is sent"),
+            () = &mut cut => break (close::TOO_SLOW, "too slow for what it is sent"),
             Ok(end) = &mut ended => break end,
             next = outgoing.recv() => match next {
                 Some(Outgoing::Text(text)) => (text.len(), Message::Text(text.into())),
@@ -240,8 +243,8 @@ async fn write(
             _ = ping.tick() => (0, Message::Ping(Vec::new().into())),
         };
         let sent = tokio::select! {
-            () = cut.cancelled() => break (close::TOO_SLOW, "too slow for what it is sent"),
-            sent = timeout(SEND_LIMIT, write_one(&mut sink, message, &outgoing)) => sent,
+            () = &mut cut => break (close::TOO_SLOW, "too slow for what it is sent"),
+            sent = within(SEND_LIMIT, write_one(&mut sink, message, &outgoing)) => sent,
         };
         if !matches!(sent, Ok(Ok(()))) {
             return;

@@ -20,6 +20,7 @@ mod gate;
 mod http;
 mod hub;
 mod leg;
+mod limit;
 mod proxy;
 mod queue;
 mod registry;
