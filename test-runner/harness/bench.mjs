@@ -130,10 +130,6 @@ for (const [name, unit, units, program] of LOADS.filter(([name]) => !ONLY || nam
   console.log(`| ${name}, per ${unit} | ${best.bare.toFixed(2)} | ${more('recorded')} | ${more('delivered')} |`);
 }
 
-if (ONLY) {
-  await lab.stop();
-  process.exit(0);
-}
 /** A long body that is read slowly: what it makes the page hold, and the server send. */
 async function slow(kind) {
   const page = await lab[kind]();
