@@ -92,6 +92,7 @@ impl Attendant {
                 Some(next) = input.recv() => Event::Input(next),
                 next = next_command(&mut self.client) => Event::Command(next),
                 _ = echo.tick() => Event::Tick,
+                // In a block of its own, so that no clock is set while the page is there.
                 () = async { sleep_until(gone_at).await }, if self.leg.is_none() => Event::End(self.gone()),
             };
             match event {

@@ -110,6 +110,7 @@ test('other charsets and byte order marks', async () => {
     partsOf([Buffer.from('\ufeffmark')], 'application/vnd.api+json'),
     partsOf([Buffer.from([0xff, 0x41, 0xe2, 0x82])], 'text/plain; charset=nonsense'),
     partsOf([Buffer.from('no text')], 'x-text/plain'),
+    partsOf([Buffer.from([0xe9])], 'text/plain; charsets; charset=; charset = latin1 ;x=1'),
   );
   assert.deepEqual(
     records.map((r) =>
@@ -117,7 +118,7 @@ test('other charsets and byte order marks', async () => {
         .map((p) => (typeof p === 'string' ? p : 'binary'))
         .join(''),
     ),
-    ['hé😀', 'é€', 'mark', '\ufffdA\ufffd', 'binary'],
+    ['hé😀', 'é€', 'mark', '\ufffdA\ufffd', 'binary', 'é'],
   );
 });
 

@@ -26,9 +26,11 @@ const NativeBytes = Uint8Array;
 const SCRATCH_BYTES = 16 * 1024;
 /**
  * Written so, an engine looks at many characters at once, and finds none far sooner than the platform counts bytes. What
- * finds something is seen in `RegExp.$1`: after a text that has some, the next one is counted without a look.
+ * finds something is seen in `RegExp.$1`, and keeps the text alive in `RegExp.input`: after a text that has some, the next
+ * one is counted without a look, and so are long ones.
  */
 const BEYOND_ASCII = /[\x80-\uffff]/;
+const LONG = 64 * 1024;
 let mayBeAscii = true;
 const scratch = new Uint8Array(SCRATCH_BYTES);
 const encoder = new TextEncoder();
@@ -38,13 +40,14 @@ export const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code
 
 /** Bytes of a text as UTF-8. Halves of a pair that stand alone count as what is sent for them, U+FFFD. */
 export function textSize(text: string): number {
-  if (mayBeAscii && !match(BEYOND_ASCII, text)) return text.length;
+  if (mayBeAscii && text.length <= LONG && !match(BEYOND_ASCII, text)) return text.length;
   const size = encodedSize(text);
   mayBeAscii = size === text.length;
   return size;
 }
 
-function encodedSize(text: string): number {
+/** The same within a call of the page's, in which no match may happen. */
+export function encodedSize(text: string): number {
   let { read, written } = apply(encodeInto, encoder, [text, scratch]) as { read: number; written: number };
   let size = written;
   while (read < text.length) {

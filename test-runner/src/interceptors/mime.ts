@@ -1,5 +1,5 @@
 // What a Content-Type says about a body.
-import { indexOf, lowerCase, slice } from '../shared/natives.ts';
+import { indexOf, lowerCase, slice, startsWith } from '../shared/natives.ts';
 import { endsWith, isOneOf, trim } from '../shared/words.ts';
 
 export type BodyKind = 'events' | 'text' | 'binary';
@@ -34,9 +34,10 @@ function charsetOf(header: string): string | undefined {
   for (let from = indexOf(header, ';'); from >= 0; from = indexOf(header, ';', from + 1)) {
     const parameter = slice(header, from + 1);
     const equals = indexOf(parameter, '=');
-    if (trim(slice(parameter, 0, equals)) !== 'charset') continue;
+    if (equals < 0 || trim(slice(parameter, 0, equals)) !== 'charset') continue;
     const value = trim(slice(parameter, equals + 1));
-    return upTo(value[0] === '"' ? slice(value, 1) : value, '"; \t') || undefined;
+    const charset = upTo(startsWith(value, '"') ? slice(value, 1) : value, '"; \t');
+    if (charset !== '') return charset;
   }
   return undefined;
 }

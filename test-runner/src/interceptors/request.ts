@@ -1,6 +1,6 @@
 // What the platform reads of the arguments of a fetch. It is given stand-ins for what may run code of the app, which
 // see what it reads while it reads it: nothing is asked for twice, or at another time.
-import { byteLength, bytesOf, textSize } from '../engine/payload.ts';
+import { byteLength, bytesOf, encodedSize } from '../engine/payload.ts';
 import {
   apply,
   construct,
@@ -283,7 +283,7 @@ function resolved(input: unknown): string | false {
 }
 
 function describe(content: unknown): { kind: string; size?: number } {
-  if (typeof content === 'string') return { kind: 'text', size: textSize(content) };
+  if (typeof content === 'string') return { kind: 'text', size: encodedSize(content) };
   const bytes = bytesOf(content);
   if (bytes) return { kind: 'bytes', size: byteLength(bytes) };
   const size = sizeOfBlob(content);

@@ -1,7 +1,7 @@
 // WebSocket: the constructor and `send` and `close` of the prototype; events by listeners that were there first.
 import type { DevtoolsEngine } from '../engine/engine.ts';
 import type { MessageDirection } from '../engine/events.ts';
-import { bytesOf } from '../engine/payload.ts';
+import { bytesOf, encodedSize } from '../engine/payload.ts';
 import { apply, getterOf, isArray, listen, SafeWeakMap, win } from '../shared/natives.ts';
 import { recordBlob, sizeOfBlob } from './blobs.ts';
 import { interceptor, Patches } from './patch.ts';
@@ -128,7 +128,7 @@ class Sockets {
         this.record(tracked.id, 'out', data);
       } else {
         const size = this.bufferedAmount(socket) - before.buffered;
-        if (typeof data === 'string') this.text(tracked.id, 'out', data, size);
+        if (typeof data === 'string') this.text(tracked.id, 'out', data, sizeIfIts(data, size));
         else this.converted(tracked.id, data, size);
       }
     } catch {
@@ -201,6 +201,11 @@ class Sockets {
     if (bytes) this.engine.record({ connectionId, direction, protocol, payload: bytes });
     else recordBlob(this.engine, data as Blob, { connectionId, direction, protocol });
   }
+}
+
+/** The growth of the buffer, unless no UTF-8 of that text has it: what an app puts around `send` may send otherwise. */
+function sizeIfIts(text: string, growth: number): number {
+  return growth >= text.length && growth <= 3 * text.length ? growth : encodedSize(text);
 }
 
 /** The texts of a list, joined as in the header. */
