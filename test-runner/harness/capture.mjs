@@ -1,13 +1,7 @@
 // Pages with the recorder in them, and the same without.
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { built } from '../built.mjs';
 import { Chrome } from './chrome.mjs';
 import { Site } from './site.mjs';
-
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
 /** How a page finds its recorder. */
 const RUNTIME = "WebSocket.prototype.close.call(Symbol.for('devtools-test.capture'))";
@@ -17,21 +11,10 @@ export const base64 = (data) => encodeURIComponent(Buffer.from(data).toString('b
 export const partsOf = (list, type = 'text/plain', more = '') =>
   `/parts?type=${encodeURIComponent(type)}${list.map((part) => `&part=${base64(part)}`).join('')}${more}`;
 
-/** The recorder as a page gets it, of the sources as they are. */
-export function builtRecorder() {
-  const out = mkdtempSync(join(tmpdir(), 'ait-bundle-'));
-  try {
-    execFileSync(process.execPath, [join(root, 'build.mjs'), out], { stdio: 'inherit' });
-    return readFileSync(join(out, 'interceptors.js'), 'utf8');
-  } finally {
-    rmSync(out, { recursive: true });
-  }
-}
-
 export class CaptureLab {
   static async start() {
     const lab = new CaptureLab();
-    lab.script = builtRecorder();
+    [lab.script] = built('interceptors');
     lab.site = await Site.start();
     lab.chrome = await Chrome.launch();
     return lab;

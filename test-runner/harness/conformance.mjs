@@ -3,8 +3,8 @@
 // Usage: node harness/conformance.mjs <checkout> [--only part of a path]
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { builtRecorder } from './capture.mjs';
-import { Chrome } from './chrome.mjs';
+import { built } from '../built.mjs';
+import { Chrome, Page } from './chrome.mjs';
 
 const FOLDERS = ['websockets', 'eventsource', 'fetch/api'];
 const HTTP = 'http://web-platform.test:8000';
@@ -50,23 +50,21 @@ async function outcomes(chrome, path, first) {
   const { browserContextId } = await chrome.call('Target.createBrowserContext');
   const { targetId } = await chrome.call('Target.createTarget', { url: 'about:blank', browserContextId });
   const { sessionId } = await chrome.call('Target.attachToTarget', { targetId, flatten: true });
-  const call = (method, params) => chrome.call(method, params, sessionId);
-  const stop = chrome.listen(({ method, params, sessionId: from }) => {
-    if (method !== 'Fetch.requestPaused' || from !== sessionId) return;
+  const page = new Page(chrome, targetId, sessionId);
+  const stop = page.listen(({ method, params: { requestId } }) => {
+    if (method !== 'Fetch.requestPaused') return;
     const responseHeaders = [{ name: 'content-type', value: 'text/javascript' }];
     const body = Buffer.from(REPORT).toString('base64');
-    call('Fetch.fulfillRequest', { requestId: params.requestId, responseCode: 200, responseHeaders, body }).catch(
-      () => {},
-    );
+    page.call('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders, body }).catch(() => {});
   });
   try {
-    await call('Page.enable');
-    await call('Fetch.enable', { patterns: [{ urlPattern: '*/resources/testharnessreport.js' }] });
-    if (first) await call('Page.addScriptToEvaluateOnNewDocument', { source: first });
-    await call('Page.navigate', { url: `${/\.https\./.test(path) ? HTTPS : HTTP}/${path}` });
+    await page.call('Page.enable');
+    await page.call('Fetch.enable', { patterns: [{ urlPattern: '*/resources/testharnessreport.js' }] });
+    if (first) await page.call('Page.addScriptToEvaluateOnNewDocument', { source: first });
+    await page.call('Page.navigate', { url: `${/\.https\./.test(path) ? HTTPS : HTTP}/${path}` });
     for (const until = Date.now() + PAGE_MS; Date.now() < until; ) {
-      const reply = await call('Runtime.evaluate', { expression: 'window.__results' }).catch(() => undefined);
-      if (reply?.result.value) return new Map(JSON.parse(reply.result.value));
+      const results = await page.evaluate('window.__results').catch(() => undefined);
+      if (results) return new Map(JSON.parse(results));
       await new Promise((resolve) => setTimeout(resolve, 60));
     }
     return new Map();
@@ -76,7 +74,7 @@ async function outcomes(chrome, path, first) {
   }
 }
 
-const script = builtRecorder();
+const [script] = built('interceptors');
 const pages = FOLDERS.flatMap(pagesOf).filter((path) => path.includes(wanted));
 const chrome = await Chrome.launch(FLAGS);
 const differences = [];

@@ -1,15 +1,10 @@
 // A relay that a test plays by hand, and pages that load the agent from it.
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import { after, afterEach } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { built } from '../built.mjs';
 import { Chrome } from './chrome.mjs';
 import { ServerSocket } from './websocket-server.mjs';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** What has not come by then will not. */
 const UNTIL_MS = 20_000;
 
@@ -39,14 +34,7 @@ export class FakeRelay {
 
   static async start() {
     const relay = new FakeRelay();
-    const out = mkdtempSync(join(tmpdir(), 'ait-agent-'));
-    try {
-      execFileSync(process.execPath, [join(root, 'build.mjs'), out], { stdio: 'inherit' });
-      relay.agent = readFileSync(join(out, 'agent.js'), 'utf8');
-      relay.recorder = readFileSync(join(out, 'interceptors.js'), 'utf8');
-    } finally {
-      rmSync(out, { recursive: true });
-    }
+    [relay.agent, relay.recorder] = built('agent', 'interceptors');
     relay.server = createServer((request, response) => relay.#serve(request, response));
     relay.server.on('upgrade', (request, socket) => relay.#upgrade(request, socket));
     await new Promise((resolve) => relay.server.listen(0, '127.0.0.1', resolve));

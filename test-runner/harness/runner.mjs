@@ -1,26 +1,11 @@
 // Runs test files in a page the way the host does: binding, runtime, then one evaluate a file; events come by the binding.
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { built } from '../built.mjs';
 import { Chrome } from './chrome.mjs';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** A file that takes longer is stuck. */
 const FILE_MS = Number(process.env.FILE_MS ?? 30_000);
-
-function bundleRuntime() {
-  const out = mkdtempSync(join(tmpdir(), 'ait-bundle-'));
-  try {
-    execFileSync(process.execPath, [join(root, 'build.mjs'), out], { stdio: 'inherit' });
-    return readFileSync(join(out, 'runtime.js'), 'utf8');
-  } finally {
-    rmSync(out, { recursive: true });
-  }
-}
 
 /** The text of the async function around one test file: `source` is a path, or `{ code }`. */
 async function bundleTest(source) {
@@ -62,7 +47,7 @@ export class Runner {
 
   static async start() {
     const runner = new Runner();
-    runner.runtime = bundleRuntime();
+    [runner.runtime] = built('runtime');
     runner.server = createServer((request, response) => {
       response.setHeader('content-type', 'text/html');
       response.end(runner.pages.get(request.url) ?? '<!doctype html><title>page</title><body></body>');
