@@ -237,3 +237,33 @@ fn a_network_is_chosen_by_the_default_route_or_by_name() {
         assert!(networks.iter().any(|i| said.contains(&format!("in the local network, on {}", i.name))), "{said}");
     }
 }
+
+/// The phone scans the second link when the tunnel it came by is gone while a test runs.
+#[test]
+fn one_that_dies_during_the_run_costs_the_test_that_was_running_at_most() {
+    let (project, stand_in, dns) = (project(), StandIn::new("good good"), Dns::start(0));
+    let waits = "import { it } from 'vitest';\n\
+        it('waits', () => { console.log('at waits'); return new Promise(() => {}); }, 60_000);\n\
+        it('after', () => {});\n";
+    fs_err::write(project.path().join("0.ait.test.ts"), waits).unwrap();
+    let mut running = through(&project, &stand_in, &dns).args(["0.ait.test.ts"]).start();
+    let first = running.wait_for("the first link", link);
+    let phone = open(&first);
+    running.wait_for("the test", |line| line.contains("> waits").then_some(()));
+    for tunnel in stand_in.living() {
+        rustix::process::kill_process(rustix::process::Pid::from_raw(tunnel.pid).unwrap(), Signal::KILL).unwrap();
+    }
+    let second = running.wait_for("the second link", link);
+    assert_ne!(first.split('?').next(), second.split('?').next(), "another address");
+    let again = open(&second);
+    let outcome = running.wait();
+    drop((phone, again));
+    outcome.expect_code(1);
+    expect_no_host(&outcome);
+    let said = outcome.transcript();
+    for part in ["FAIL 0.ait.test.ts  1 passed, 1 failed", "PASS a.ait.test.ts  1 passed", "killed by signal 9"] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert_eq!(said.matches("page lost:").count(), 1, "the cause is named once\n{said}");
+    assert_eq!((stand_in.starts().len(), stand_in.living()), (2, vec![]));
+}
