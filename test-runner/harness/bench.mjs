@@ -1,12 +1,13 @@
 // What the recorder costs: each load in a bare page, in a recorded one, and in one whose records leave whole for a host,
-// taking turns in one run. Time is that of the renderer's main thread, from the kernel, until the last record has left;
-// the clock on the wall says little on a shared machine. Least of the rounds.
+// taking turns in one run, in another order each round. Time is that of the renderer's main thread, from the kernel, until
+// the last record has left; the clock on the wall says little on a shared machine. A cost is the median of what each round
+// took more than its bare page, and comes with its standard error: a bare page itself takes half as much again in some rounds.
 // Usage: node harness/bench.mjs [--rounds N] [--only part of a load's name]
 import { readdirSync, readFileSync } from 'node:fs';
 import { CaptureLab } from './capture.mjs';
 
 const option = (name) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined);
-const ROUNDS = Number(option('--rounds') ?? 3);
+const ROUNDS = Number(option('--rounds') ?? 9);
 const ONLY = option('--only');
 const KINDS = ['bare', 'recorded', 'delivered'];
 const MB = 1024 * 1024;
@@ -116,18 +117,38 @@ async function measured(kind, program) {
   return cpu;
 }
 
+function shuffled(list) {
+  return list
+    .map((item) => [Math.random(), item])
+    .sort(([a], [b]) => a - b)
+    .map(([, item]) => item);
+}
+
+function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
+}
+
+/** Of the median: that of the mean times 1.25. */
+function errorOf(values) {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const spread = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1);
+  return 1.25 * Math.sqrt(spread / values.length);
+}
+
 console.log('| load | bare, µs CPU | recorded | delivered |\n|---|---|---|---|');
 for (const [name, unit, units, program] of LOADS.filter(([name]) => !ONLY || name.includes(ONLY))) {
-  const best = { bare: Infinity, recorded: Infinity, delivered: Infinity };
+  const took = { bare: [], recorded: [], delivered: [] };
   for (let round = 0; round < ROUNDS; round++) {
-    for (const kind of KINDS) best[kind] = Math.min(best[kind], (await measured(kind, program)) / units);
+    for (const kind of shuffled(KINDS)) took[kind].push((await measured(kind, program)) / units);
   }
+  const bare = median(took.bare);
   const more = (kind) => {
-    const difference = best[kind] - best.bare;
-    const percent = ((difference / best.bare) * 100).toFixed(0);
-    return `${difference < 0 ? '' : '+'}${difference.toFixed(2)} µs, ${percent} %`;
+    const differences = took[kind].map((cpu, round) => cpu - took.bare[round]);
+    const cost = median(differences);
+    return `${cost < 0 ? '' : '+'}${cost.toFixed(2)} ± ${errorOf(differences).toFixed(2)} µs, ${((cost / bare) * 100).toFixed(0)} %`;
   };
-  console.log(`| ${name}, per ${unit} | ${best.bare.toFixed(2)} | ${more('recorded')} | ${more('delivered')} |`);
+  console.log(`| ${name}, per ${unit} | ${bare.toFixed(2)} | ${more('recorded')} | ${more('delivered')} |`);
 }
 
 /** A long body that is read slowly: what it makes the page hold, and the server send. */
