@@ -29,7 +29,7 @@ fn parts(exchange: Exchange, speed: Speed) -> impl Stream<Item = io::Result<Byte
             return Some((Ok(bytes(data)), (steps, Some(end))));
         }
         match end {
-            End::Held => std::future::pending().await,
+            End::Held | End::Unanswered => std::future::pending().await,
             // A source comes back by itself, and is told to stay away then: that is its end.
             End::Proper { when, .. } if returns => {
                 let retry = format!("retry: {}\n\n", speed.pause(when.pause).as_millis());
@@ -56,20 +56,29 @@ fn bytes(data: Data) -> Bytes {
 
 /// A socket: messages come when the page has sent what it had sent before them, and as long after that as they did.
 pub(super) async fn socket(mut socket: WebSocket, exchange: Exchange, speed: Speed) {
-    // How the page leaves is its own affair.
-    drop(conversation(&mut socket, exchange, speed).await);
-}
-
-/// The page has gone.
-struct Gone;
-
-impl From<axum::Error> for Gone {
-    fn from(_: axum::Error) -> Self {
-        Self
+    let is_answered = exchange.end != End::Unanswered;
+    let Err(over) = conversation(&mut socket, exchange, speed).await;
+    if matches!(over, Over::Asked) && is_answered {
+        // The answer to a close frame waits in the socket, and leaves when it is looked at again.
+        while let Some(Ok(_)) = socket.recv().await {}
     }
 }
 
-async fn conversation(socket: &mut WebSocket, exchange: Exchange, speed: Speed) -> Result<Infallible, Gone> {
+/// Why no more is said on a socket.
+enum Over {
+    /// The page has sent a close frame, the first one or the answer to ours.
+    Asked,
+    /// The page is gone, or the server went at this point.
+    Gone,
+}
+
+impl From<axum::Error> for Over {
+    fn from(_: axum::Error) -> Self {
+        Self::Gone
+    }
+}
+
+async fn conversation(socket: &mut WebSocket, exchange: Exchange, speed: Speed) -> Result<Infallible, Over> {
     let mut sent = 0;
     for Step { when, data } in exchange.steps {
         wait(socket, when, &mut sent, speed).await?;
@@ -80,10 +89,10 @@ async fn conversation(socket: &mut WebSocket, exchange: Exchange, speed: Speed) 
         socket.send(message).await?;
     }
     match exchange.end {
-        End::Held => {}
+        End::Held | End::Unanswered => {}
         End::Broken { when } => {
             wait(socket, when, &mut sent, speed).await?;
-            return Err(Gone);
+            return Err(Over::Gone);
         }
         End::Proper { when, code, reason } => {
             wait(socket, when, &mut sent, speed).await?;
@@ -97,7 +106,7 @@ async fn conversation(socket: &mut WebSocket, exchange: Exchange, speed: Speed) 
 }
 
 /// Listens until the page has sent so much, and the pause after that is over.
-async fn wait(socket: &mut WebSocket, when: When, sent: &mut usize, speed: Speed) -> Result<(), Gone> {
+async fn wait(socket: &mut WebSocket, when: When, sent: &mut usize, speed: Speed) -> Result<(), Over> {
     while *sent < when.sent {
         *sent += heard(socket).await?;
     }
@@ -116,11 +125,11 @@ async fn wait(socket: &mut WebSocket, when: When, sent: &mut usize, speed: Speed
 }
 
 /// Messages that the page has sent now: one, or none where it says something else.
-async fn heard(socket: &mut WebSocket) -> Result<usize, Gone> {
+async fn heard(socket: &mut WebSocket) -> Result<usize, Over> {
     match socket.recv().await {
         Some(Ok(Message::Text(_) | Message::Binary(_))) => Ok(1),
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(0),
-        // The answer to its close frame is on its way already.
-        Some(Ok(Message::Close(_)) | Err(_)) | None => Err(Gone),
+        Some(Ok(Message::Close(_))) => Err(Over::Asked),
+        Some(Err(_)) | None => Err(Over::Gone),
     }
 }

@@ -98,6 +98,8 @@ pub(super) enum Data {
 pub(super) enum End {
     /// By the page, or not within the recording.
     Held,
+    /// By the page, which asked a WebSocket to close and got no answer.
+    Unanswered,
     /// As it should be; code and reason are those of a WebSocket.
     Proper { when: When, code: u16, reason: String },
     /// In the middle.
@@ -252,12 +254,16 @@ fn as_utf8(content_type: &str) -> String {
 }
 
 fn end(kind: Kind, how: &str, connection: &Connection, when: When) -> End {
-    if connection.state != "closed" || connection.fact("closedBy") == "page" {
+    if connection.state != "closed" {
         return End::Held;
+    }
+    let was_clean = connection.metadata.get("wasClean") == Some(&Value::Bool(true));
+    if connection.fact("closedBy") == "page" {
+        return if how == "close" && !was_clean { End::Unanswered } else { End::Held };
     }
     let proper = |code, reason: &str| End::Proper { when, code, reason: reason.to_owned() };
     match (kind, how) {
-        (Kind::WebSocket, "close") if connection.metadata.get("wasClean") == Some(&Value::Bool(true)) => {
+        (Kind::WebSocket, "close") if was_clean => {
             proper(connection.close_code.unwrap_or(NO_CODE), connection.fact("reason"))
         }
         (Kind::WebSocket, "close") | (Kind::Fetch, "error") => End::Broken { when },

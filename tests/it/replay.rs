@@ -86,7 +86,8 @@ fn record(project: &TempDir) -> (String, PathBuf) {
     (server.url(), kept)
 }
 
-/// What was said on each connection, in the order of their addresses. How a body falls into chunks is up to the network.
+/// What was said on each connection and how it ended, in the order of their addresses. How a body falls into chunks is up
+/// to the network.
 fn said(file: &PathBuf) -> Vec<(String, Vec<String>)> {
     let text = fs_err::read_to_string(file).unwrap();
     let records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -113,7 +114,18 @@ fn said(file: &PathBuf) -> Vec<(String, Vec<String>)> {
             _ => {}
         }
     }
-    let mut said: Vec<_> = all.into_iter().map(|(_, url, messages)| (url, messages)).collect();
+    let ended = |id: &str| {
+        let last = records.iter().rev().find(|record| record["kind"] == "connection" && record["id"] == id).unwrap();
+        let [code, clean, reason] = [&last["closeCode"], &last["metadata"]["wasClean"], &last["metadata"]["reason"]];
+        format!("{} {code} {clean} {reason}", last["state"])
+    };
+    let mut said: Vec<_> = all
+        .into_iter()
+        .map(|(id, url, mut messages)| {
+            messages.push(ended(&id));
+            (url, messages)
+        })
+        .collect();
     said.sort();
     said
 }
@@ -130,6 +142,43 @@ fn a_recorded_run_is_replayed_with_the_servers_gone() {
         replayed.expect_code(0);
         assert_eq!(said(&timeline(&replayed)), before, "at {speed}");
         assert!(!replayed.transcript().contains("not replayed"), "{}", replayed.transcript());
+    }
+}
+
+/// Closes sockets in every way, and expects of each that it is told so.
+const CLOSES: &str = r#"import { expect, it } from 'vitest';
+const next = (target, name) => new Promise((resolve) => target.addEventListener(name, resolve, { once: true }));
+
+it.each([
+  ['asks for it', (socket) => socket.close(1000, 'done'), { code: 1000, reason: 'done', wasClean: true }],
+  ['gives a code of its own', (socket) => socket.close(4321, 'mine'), { code: 4321, reason: 'mine', wasClean: true }],
+  ['gives no code', (socket) => socket.close(), { code: 1005, reason: '', wasClean: true }],
+  ['is closed', (socket) => socket.send('close:4002:bye'), { code: 4002, reason: 'bye', wasClean: true }],
+  ['is dropped', (socket) => socket.send('drop'), { code: 1006, reason: '', wasClean: false }],
+  ['asks one that does not answer', (socket) => { socket.send('deaf'); socket.close(1000); },
+    { code: 1006, reason: '', wasClean: false }],
+  ['is too early', (socket) => socket.close(1000), { code: 1006, reason: '', wasClean: false }, true],
+])('the page %s', async (name, close, expected, early) => {
+  const url = globalThis.__FIXTURE_URL__.replace('http', 'ws') + '/ws/echo?key=' + encodeURIComponent(name);
+  const socket = new WebSocket(url);
+  if (!early) await next(socket, 'open');
+  const closed = next(socket, 'close');
+  close(socket);
+  expect(await closed).toMatchObject(expected);
+});
+"#;
+
+#[test]
+fn sockets_end_as_they_ended() {
+    let project = project(CLOSES);
+    let (url, recorded) = record(&project);
+    let before = said(&recorded);
+    assert_eq!(before.len(), 7, "{before:#?}");
+    for speed in ["1", "max"] {
+        let replayed =
+            run(&project, &url).args(["--replay".as_ref(), recorded.as_os_str()]).args(["--replay-speed", speed]).run();
+        replayed.expect_code(0);
+        assert_eq!(said(&timeline(&replayed)), before, "at {speed}");
     }
 }
 

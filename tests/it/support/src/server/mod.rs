@@ -10,7 +10,7 @@
 //! | `/api/items`, `/api/status/{code}`, `/api/echo` | JSON, an answer with that status, the request's body back |
 //! | `/chunks?n=5&gap=20&size=16` | `n` chunks of `size` bytes, `gap` ms apart |
 //! | `/sse?n=3&gap=5` | `n` events `tick` with ids, then one `done`; an `EventSource` that comes back gets 204 |
-//! | `/ws/echo?hello=..` | says the texts, then echoes text and binary; takes the subprotocols `echo.v1` and `echo.v2`; the text `close:<code>:<reason>` closes, `drop` ends the connection |
+//! | `/ws/echo?hello=..` | says the texts, then echoes text and binary; takes the subprotocols `echo.v1` and `echo.v2`; the text `close:<code>:<reason>` closes, `drop` ends the connection, `deaf` leaves the page's close frame without an answer |
 //! | `/ws/refuse` | no WebSocket |
 //! | `/page`, `/private` | a small page, whatever the method; the private one allows no other origin |
 //! | `/parts`, `/big`, `/events`, `/redirect` | see `bodies.rs` |

@@ -78,9 +78,14 @@ async fn echo(mut socket: WebSocket, hello: Vec<String>, watched: Watched) {
     for text in hello {
         drop(socket.send(Message::Text(text.into())).await);
     }
+    let mut is_deaf = false;
     while let Some(Ok(message)) = socket.recv().await {
         let answer = match message {
             Message::Text(text) if text == "drop" => return,
+            Message::Text(text) if text == "deaf" => {
+                is_deaf = true;
+                continue;
+            }
             Message::Text(text) => {
                 watched.got(text.to_string());
                 match close_frame(&text) {
@@ -95,7 +100,12 @@ async fn echo(mut socket: WebSocket, hello: Vec<String>, watched: Watched) {
             Message::Ping(_) | Message::Pong(_) => continue,
             Message::Close(frame) => {
                 let frame = frame.map(|frame| format!("{}:{}", frame.code, frame.reason)).unwrap_or_default();
-                return watched.ended(&format!("close:{frame}"));
+                watched.ended(&format!("close:{frame}"));
+                if is_deaf {
+                    return;
+                }
+                // The answer leaves with the next look at the socket, which also sees its end.
+                continue;
             }
         };
         if socket.send(answer).await.is_err() {
