@@ -155,13 +155,15 @@ class Sources {
   }
 
   private on(source: EventSource, type: string, seen: (event: Event) => unknown): void {
-    listen(source, type, (event) => {
+    const heard = (event: Event) => {
       if (!this.patches.active || !event.isTrusted) return;
       try {
         seen(event);
       } catch {
         this.engine.note('recorder error');
       }
-    });
+    };
+    // Of the listeners of a source, those that capture are told first in a WebKit, and could keep it from us.
+    listen(source, type, heard, true);
   }
 }

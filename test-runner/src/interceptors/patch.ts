@@ -6,8 +6,10 @@ import {
   type Fields,
   get,
   getOwnPropertyDescriptor,
+  hasOwn,
   NativeProxy,
   record,
+  set,
 } from '../shared/natives.ts';
 import type { Interceptor, Realm } from './types.ts';
 
@@ -20,6 +22,12 @@ export type Given = (args: unknown[]) => { args: unknown[]; note: unknown };
 
 /** Our patched methods answer it when it is their `this`; nothing of it can be seen on any object. */
 const KEY: unknown = Symbol.for('devtools-test.capture');
+
+const functionPrototype = Function.prototype;
+const ofFunctions = {
+  caller: getOwnPropertyDescriptor(functionPrototype, 'caller')?.get,
+  arguments: getOwnPropertyDescriptor(functionPrototype, 'arguments')?.get,
+};
 
 interface Change {
   object: object;
@@ -64,7 +72,7 @@ export class Patches {
     const proxy: unknown = new NativeProxy(
       native,
       fixed({
-        get: (_, name, self) => get(native, name, self === proxy ? native : self),
+        ...accessors(native, () => proxy),
         construct: (_, args, newTarget) => {
           const instead = this.active && given ? given(args) : undefined;
           const object: object = construct(native, instead?.args ?? args, newTarget === proxy ? native : newTarget);
@@ -103,7 +111,7 @@ export class Patches {
     const proxy: unknown = new NativeProxy(
       native,
       fixed({
-        get: (_, name, self) => get(native, name, self === proxy ? native : self),
+        ...accessors(native, () => proxy),
         apply: (_, self, args) => {
           if (self === KEY) {
             const owner = this.active ? this.owner() : undefined;
@@ -128,6 +136,21 @@ export class Patches {
 
 /** Traps that are not there are not to be found on the prototype of all objects, where the app may have put one. */
 const fixed = (traps: ProxyHandler<Native>): ProxyHandler<Native> => record(traps as Fields) as ProxyHandler<Native>;
+
+/**
+ * The platform's own `caller` and `arguments` know a function, and no proxy of it, so they are asked of the native. What
+ * else the app finds on a function, it may have put there itself: that is asked of what the app has.
+ */
+function accessors(native: Native, proxy: () => unknown): ProxyHandler<Native> {
+  const receiver = (name: PropertyKey, self: unknown): unknown => {
+    if ((name !== 'caller' && name !== 'arguments') || self !== proxy() || hasOwn(native, name)) return self;
+    return getOwnPropertyDescriptor(functionPrototype, name)?.get === ofFunctions[name] ? native : self;
+  };
+  return {
+    get: (_, name, self) => get(native, name, receiver(name, self)),
+    set: (_, name, value, self) => set(native, name, value, receiver(name, self)),
+  };
+}
 
 export function interceptor(name: string, patches: Patches): Interceptor {
   return { name, uninstall: () => patches.restore() };

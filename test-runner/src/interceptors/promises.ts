@@ -36,7 +36,9 @@ const ABORTS_AT_ONCE = !match(/^Apple/, win.navigator?.vendor ?? '');
  */
 export class AbortWatch {
   private readonly waiting = new SafeMap<object, (reason: unknown) => void>();
-  private readonly told = (): void => {
+  private readonly told = ({ isTrusted }: Event): void => {
+    // In a WebKit this is the app's own signal, to which it may send events of its own.
+    if (!isTrusted) return;
     const reason = signalReason(this.signal);
     const tells: ((reason: unknown) => void)[] = [];
     this.waiting.forEach((tell) => {

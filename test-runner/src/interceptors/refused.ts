@@ -77,7 +77,7 @@ export function isOtherWindow(self: unknown): boolean {
   }
 }
 
-/** Of what was seen by name, and of plain lists: reading other forms a second time could be noticed. */
+/** Of what was seen by name or as pairs. */
 function hasBadHeader(headers: unknown): boolean {
   if (typeof headers !== 'object' || headers === null) return false;
   const isList = isArray(headers);
@@ -94,8 +94,12 @@ function hasBadHeader(headers: unknown): boolean {
 const isBadPair = (pair: readonly unknown[]): boolean =>
   pair.length !== 2 || isBad(getOwnPropertyDescriptor(pair, '0')?.value, getOwnPropertyDescriptor(pair, '1')?.value);
 
+/** What is no text yet has failed to become one. */
 const isBad = (name: unknown, value: unknown): boolean =>
-  (typeof name === 'string' && !isToken(name)) || (typeof value === 'string' && !isValue(trim(value)));
+  typeof name === 'symbol' ||
+  typeof value === 'symbol' ||
+  (typeof name === 'string' && !isToken(name)) ||
+  (typeof value === 'string' && !isValue(trim(value)));
 
 const isToken = (name: string): boolean =>
   consistsOf(name, (code) => isLetter(code) || isDigit(code) || indexOf(IN_TOKENS, fromCharCode(code)) >= 0);

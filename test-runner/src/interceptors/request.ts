@@ -5,31 +5,27 @@ import {
   apply,
   construct,
   create,
-  defineProperty,
-  deleteProperty,
   type Fields,
-  get,
   getOwnPropertyDescriptor,
-  getPrototypeOf,
   getterOf,
-  has,
   isArray,
   NativeProxy,
   ownKeys,
   probeOf,
   record,
-  set,
   win,
 } from '../shared/natives.ts';
 import { isOneOf } from '../shared/words.ts';
 import { sizeOfBlob } from './blobs.ts';
 import { AbortWatch } from './promises.ts';
+import { dictionaryFor, isObject, iteratorMethod, listFor, ownList, textFor } from './stand-ins.ts';
 
 const NativeURL = URL;
 const NativeRequest = globalThis.Request;
 const { toUpperCase } = String.prototype;
-const { iterator, toPrimitive } = Symbol;
-const { defineProperty: reflectDefine } = Reflect;
+const { iterator } = Symbol;
+/** Stands for what is no text yet. */
+const PENDING = Symbol();
 const hasHeader = globalThis.Headers?.prototype.has;
 const href = getterOf<string>(NativeURL.prototype, 'href');
 const hrefOf = probeOf<string>(NativeURL.prototype, 'href');
@@ -95,7 +91,7 @@ export class RequestReading {
     const init = given[1];
     this.request = asRequest(input);
     this.address = this.request?.url ?? hrefOf(input) ?? input;
-    this.args = [];
+    this.args = ownList();
     for (let i = 0; i < given.length; i++) this.args[i] = given[i];
     if (!isObject(init)) this.watch = AbortWatch.of(this.request?.signal);
     else if (byStandIns) this.args[1] = this.seen(init);
@@ -150,80 +146,71 @@ export class RequestReading {
   }
 
   /**
-   * The traps of a proxy for nothing: one for the options themselves would look at them once more. The platform only
-   * reads; a bound function or a proxy of somebody else's looks like the platform, and may do more than that.
+   * A proxy for nothing: one for the options themselves would look at them once more. The platform only reads; a bound
+   * function or a proxy of somebody else's looks like the platform, and may do more than that.
    */
   private seen(init: object): object {
     this.last = undefined;
-    const read = (_: object, key: PropertyKey) => {
-      const value: unknown = get(init, key);
+    const read = (key: PropertyKey, value: unknown) => {
       this.last = key;
       if (!isObject(value)) return this.read(key, value);
-      if (key === 'headers' && !isArray(value) && !isHeaders(value)) return this.listed(value);
-      if (key === 'body' && !isBody(value)) return this.textOf(value, (text) => this.read(key, text));
-      return this.read(key, TEXTS[key as string] === true ? `${value as unknown as string}` : value);
+      if (key === 'headers' && !isHeaders(value)) return isArray(value) ? this.pairs(value) : this.named(value);
+      if (TEXTS[key as string] === true || (key === 'body' && !isBody(value)))
+        return this.textOf(value, (text) => this.read(key, text));
+      return this.read(key, value);
     };
-    const others = insteadOf(init, () => {
+    return dictionaryFor(init, read, () => {
       this.isLook = true;
     });
-    return new NativeProxy({}, record({ get: read, ...others }));
   }
 
-  /** Headers by name, or in the form of an iterable of the app's, of which nothing is seen. */
-  private listed(headers: object): object {
+  /** Headers by name, or in the form of an iterable of the app's. */
+  private named(headers: object): object {
     const names: Fields = create(null);
     this.read('headers', names);
-    return new NativeProxy(
-      {},
-      record({
-        get: (_: object, key: PropertyKey) => {
-          const value: unknown = get(headers, key);
-          if (typeof key === 'string') names[key] = value;
-          return key === iterator && typeof value === 'function' ? () => apply(value, headers, []) : value;
-        },
-        ...insteadOf(headers),
-      }),
-    );
+    return dictionaryFor(headers, (key, value) => {
+      if (key === iterator && typeof value === 'function') return this.pairs(headers, value);
+      return typeof key === 'string' ? part(names, key, value) : value;
+    });
+  }
+
+  /** Headers as a list of pairs; or, where it is known, the method that iterates it. */
+  private pairs(list: object, method?: unknown): unknown {
+    const pairs = ownList();
+    this.read('headers', pairs);
+    const read = (value: unknown, at: number): unknown => {
+      const pair = ownList();
+      pairs[at] = pair;
+      if (!isObject(value)) return value;
+      const standIn = listFor(value, (text, index) => part(pair, index, text));
+      if (standIn === value) pairs[at] = undefined;
+      return standIn;
+    };
+    return method ? iteratorMethod(list, method, read) : listFor(list, read);
   }
 
   /** An object that turns into the text that `input` turns into, when it is asked to. */
   private textOf(input: object, turned: (text: string) => void): object {
     this.pending++;
-    const value = () => {
-      const text = `${input as unknown as string}`;
+    return textFor(input, (text) => {
       this.pending--;
       turned(text);
-      return text;
-    };
-    return defineProperty(create(null), toPrimitive, record({ value }));
+    });
   }
 }
 
-/** Traps of a proxy for nothing that do to `object` whatever is not reading; `before` each of them. */
-function insteadOf(object: object, before: () => void = () => {}): ProxyHandler<object> {
-  const instead =
-    <A extends unknown[], R>(then: (...args: A) => R) =>
-    (_: object, ...args: A): R => {
-      before();
-      return then(...args);
-    };
-  return {
-    has: instead((key) => has(object, key)),
-    set: instead((key, value) => set(object, key, value)),
-    deleteProperty: instead((key) => deleteProperty(object, key)),
-    defineProperty: instead((key, property) => reflectDefine(object, key, property)),
-    ownKeys: instead(() => ownKeys(object)),
-    getPrototypeOf: instead(() => getPrototypeOf(object)),
-    getOwnPropertyDescriptor: instead((key) => {
-      const found = getOwnPropertyDescriptor(object, key);
-      // What is not there in the nothing behind the proxy has to be something that may go.
-      return found && (record({ ...found, configurable: true }) as PropertyDescriptor);
-    }),
-  };
+/** Notes the name or value of a header, as text, and gives what the platform is to make the text of. */
+function part(parts: unknown[] | Fields, key: PropertyKey, value: unknown): unknown {
+  const noted = parts as Record<PropertyKey, unknown>;
+  if (!isObject(value)) {
+    noted[key] = typeof value === 'symbol' ? value : `${value}`;
+    return value;
+  }
+  noted[key] = PENDING;
+  return textFor(value, (text) => {
+    noted[key] = text;
+  });
 }
-
-const isObject = (value: unknown): value is object =>
-  (typeof value === 'object' && value !== null) || typeof value === 'function';
 
 function isHeaders(value: object): boolean {
   try {

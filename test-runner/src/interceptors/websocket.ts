@@ -2,9 +2,11 @@
 import type { DevtoolsEngine } from '../engine/engine.ts';
 import type { MessageDirection } from '../engine/events.ts';
 import { bytesOf, encodedSize } from '../engine/payload.ts';
-import { apply, getterOf, isArray, listen, SafeWeakMap, win } from '../shared/natives.ts';
+import { apply, getterOf, listen, SafeWeakMap, win } from '../shared/natives.ts';
+import { isNative } from '../shared/words.ts';
 import { recordBlob, sizeOfBlob } from './blobs.ts';
 import { interceptor, Patches } from './patch.ts';
+import { isObject, listFor, ownList, textFor } from './stand-ins.ts';
 import type { Interceptor, InterceptorOptions, Realm } from './types.ts';
 
 const OPEN = 1;
@@ -17,7 +19,13 @@ export function installWebSocketInterceptor(options: InterceptorOptions): Interc
   const sockets = new Sockets(options, target, patches);
   const { prototype } = target.WebSocket;
 
-  patches.constructing(target, 'WebSocket', (socket, args) => sockets.opened(socket as WebSocket, args[1]));
+  const isOurs = isNative(target.WebSocket);
+  patches.constructing(
+    target,
+    'WebSocket',
+    (socket, _, protocols) => sockets.opened(socket as WebSocket, protocols as Protocols),
+    (args) => (isOurs || !isObject(args[1]) ? asked(args) : { args, note: undefined }),
+  );
   patches.method(prototype, 'send', (native, self, args) => {
     const before = sockets.beforeSend(self, args[0]);
     const result: unknown = apply(native, self, args);
@@ -32,6 +40,8 @@ export function installWebSocketInterceptor(options: InterceptorOptions): Interc
   });
   return interceptor('websocket', patches);
 }
+
+type Protocols = readonly (string | undefined)[] | undefined;
 
 interface Tracked {
   id: string;
@@ -77,7 +87,7 @@ class Sockets {
     this.wasClean = getterOf(target.CloseEvent.prototype, 'wasClean');
   }
 
-  opened(socket: WebSocket, protocols: unknown, earlier = false): Tracked | undefined {
+  opened(socket: WebSocket, protocols: Protocols, earlier = false): Tracked | undefined {
     const url = this.url(socket);
     if (this.options.allows && !this.options.allows(url)) {
       this.tracked.set(socket, undefined);
@@ -85,9 +95,7 @@ class Sockets {
       return undefined;
     }
     const metadata: Record<string, unknown> = { source: 'websocket' };
-    // Reading a list of the app's twice could be seen; plain ones cannot tell.
-    if (typeof protocols === 'string') metadata['requestedProtocols'] = protocols;
-    else if (isArray(protocols)) metadata['requestedProtocols'] = listed(protocols);
+    if (protocols) metadata['requestedProtocols'] = listed(protocols);
     if (earlier) metadata['coveredFrom'] = 'later than its opening';
     const state = earlier ? 'open' : 'connecting';
     const { id } = this.engine.recordConnection({ protocol: 'websocket', url, state, metadata });
@@ -167,14 +175,20 @@ class Sockets {
   private listenTo(socket: WebSocket, id: string): void {
     const { engine } = this;
     const on = (type: string, seen: (event: Event) => void) =>
-      listen(socket, type, (event) => {
-        if (!this.patches.active || !event.isTrusted) return;
-        try {
-          seen(event);
-        } catch {
-          engine.note('recorder error');
-        }
-      });
+      // Of the listeners of a socket, those that capture are told first in a WebKit, and could keep it from us.
+      listen(
+        socket,
+        type,
+        (event) => {
+          if (!this.patches.active || !event.isTrusted) return;
+          try {
+            seen(event);
+          } catch {
+            engine.note('recorder error');
+          }
+        },
+        true,
+      );
     on('message', (event) => this.record(id, 'in', this.data(event)));
     on('open', () => {
       const metadata = { subprotocol: this.protocol(socket), extensions: this.extensions(socket) };
@@ -208,11 +222,30 @@ function sizeIfIts(text: string, growth: number): number {
   return growth >= text.length && growth <= 3 * text.length ? growth : encodedSize(text);
 }
 
-/** The texts of a list, joined as in the header. */
-function listed(items: readonly unknown[]): string {
+/** What a socket is made with, and the protocols that the platform will have read of it by then. */
+function asked(args: unknown[]): { args: unknown[]; note: Protocols } {
+  const protocols = args[1];
+  if (typeof protocols === 'string') return { args, note: [protocols] };
+  if (!isObject(protocols)) return { args, note: undefined };
+  const texts = ownList<string | undefined>();
+  const standIn = listFor(protocols, (item, at) => {
+    if (!isObject(item)) {
+      if (typeof item !== 'symbol') texts[at] = `${item}`;
+      return item;
+    }
+    return textFor(item, (text) => {
+      texts[at] = text;
+    });
+  });
+  if (standIn === protocols) return { args, note: undefined };
+  const given = ownList();
+  for (let i = 0; i < args.length; i++) given[i] = i === 1 ? standIn : args[i];
+  return { args: given, note: texts };
+}
+
+/** Joined as in the header. */
+function listed(texts: readonly (string | undefined)[]): string {
   let text = '';
-  for (let i = 0; i < items.length; i++) {
-    if (typeof items[i] === 'string') text += `${text && ', '}${items[i]}`;
-  }
+  for (let i = 0; i < texts.length; i++) text += `${text && ', '}${texts[i]}`;
   return text;
 }
