@@ -10,7 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::AttachError;
 use super::follow::{Follow, follow};
 use super::link::LinkKind;
-use super::present::{AttachPresenter, Invitation, SharedPresenter, Visitor};
+use super::present::{AttachPresenter, Invitation, OnShow, SharedPresenter, Visitor};
 use super::reception::{Reach, Reception};
 use super::wait::{Action, Seen, Wait};
 use crate::cdp::page::{Abilities, BoxFuture, Page, PageSource, PageUnavailable};
@@ -131,7 +131,8 @@ impl DevicePages {
         let (mut status, mut way) = (reception.status(), reception.way());
         let before = status.borrow().clone();
         let mut wait = Wait::new(Instant::now(), limit, self.presenter.lock().visitor());
-        let result = loop {
+        let _on_show = OnShow::new(&self.presenter);
+        loop {
             let candidate = status.borrow_and_update().target.clone().filter(|t| t.view().state.answers() && wanted(t));
             let seen = seen(&before, &status.borrow(), self.silent);
             let mut actions = wait.on_seen(seen, Instant::now());
@@ -141,12 +142,12 @@ impl DevicePages {
                 actions.extend(wait.on_time(Instant::now(), UnixSeconds::now()));
             }
             if let Some(unavailable) = self.act(actions, events).await {
-                break Err(unavailable);
+                return Err(unavailable);
             }
             if let Some(target) = candidate {
                 match self.take(target, events).await {
-                    Ok(page) => break Ok(page),
-                    Err(NoAnswer::Refused(message)) => break Err(PageUnavailable { message }),
+                    Ok(page) => return Ok(page),
+                    Err(NoAnswer::Refused(message)) => return Err(PageUnavailable { message }),
                     Err(NoAnswer::Silent) => {
                         self.silent += 1;
                         continue;
@@ -161,9 +162,7 @@ impl DevicePages {
                 Ok(()) = way.changed() => {}
                 () = sleep(TICK) => {}
             }
-        };
-        self.presenter.lock().done();
-        result
+        }
     }
 
     /// Does what the wait asks for; returns why it is over, if it is.
@@ -308,6 +307,8 @@ impl PageSource for DevicePages {
     fn close<'a>(&'a mut self) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             self.current = None;
+            // A code may be on show for a page that is away.
+            self.presenter.lock().done();
             if let Some(reception) = self.open.take() {
                 reception.close().await;
             }

@@ -100,3 +100,18 @@ impl SharedPresenter {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// A wait that is shown: however it ends, dropped by whoever waited included, nothing stays on show.
+pub(super) struct OnShow(SharedPresenter);
+
+impl OnShow {
+    pub(super) fn new(presenter: &SharedPresenter) -> Self {
+        Self(presenter.clone())
+    }
+}
+
+impl Drop for OnShow {
+    fn drop(&mut self) {
+        self.0.lock().done();
+    }
+}

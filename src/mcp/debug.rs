@@ -16,7 +16,7 @@ use super::mode::Mode;
 use super::observe::observe;
 use super::show::Shown;
 use super::store::Store;
-use super::view::{Stage, View};
+use super::view::View;
 use super::words;
 use crate::assets;
 use crate::cdp::page::{Page, PageSource, PageUnavailable};
@@ -132,7 +132,7 @@ impl Debug {
     /// Has a page attach, where none is attached and none is awaited. Returns at once.
     pub(super) fn attach(self: &Arc<Self>) {
         let claimed = self.view.send_if_modified(|view| {
-            let free = view.live_page().is_none() && !matches!(view.stage, Stage::Starting | Stage::Waiting);
+            let free = view.live_page().is_none() && view.is_settled();
             if free {
                 view.begin();
             }
@@ -145,14 +145,31 @@ impl Debug {
         self.tasks.spawn(async move {
             let attached = async {
                 let mut source = debug.source.lock().await;
-                source.page(&debug.events, LossCause::Disconnected).await
+                debug.take(&mut source, LossCause::Disconnected, &debug.events).await
             };
             match debug.cancel.run_until_cancelled(attached).await {
-                Some(Ok(page)) => debug.adopt(page, None),
-                Some(Err(PageUnavailable { message })) => debug.change(|view| view.fail(&message)),
+                // How it went is in the view.
+                Some(_) => {}
                 None => debug.change(|view| view.fail("The session was ended.")),
             }
         });
+    }
+
+    /// Takes a page from where they come from, and tells how that goes. Dropped, nobody waits for one any more.
+    pub(super) async fn take(
+        self: &Arc<Self>,
+        source: &mut Source,
+        cause: LossCause,
+        events: &Events,
+    ) -> Result<Page, PageUnavailable> {
+        let waiting = Awaited::begin(&self.view);
+        let page = source.page(events, cause).await;
+        match &page {
+            Ok(page) => self.adopt(page.clone(), None),
+            Err(error) => self.change(|view| view.fail(&error.message)),
+        }
+        drop(waiting);
+        page
     }
 
     /// A page is there: it is the one that tools work with from now on.
@@ -257,6 +274,34 @@ impl Source {
         let page = self.pages.open(events).await?;
         self.opened = true;
         Ok(page)
+    }
+}
+
+/// A page is waited for as long as this lives.
+struct Awaited<'a>(&'a watch::Sender<View>);
+
+impl<'a> Awaited<'a> {
+    fn begin(view: &'a watch::Sender<View>) -> Self {
+        view.send_if_modified(|view| {
+            let begins = view.is_settled();
+            if begins {
+                view.begin();
+            }
+            begins
+        });
+        Self(view)
+    }
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        self.0.send_if_modified(|view| {
+            let called_off = !view.is_settled();
+            if called_off {
+                view.fail("The wait for a page was called off.");
+            }
+            called_off
+        });
     }
 }
 

@@ -21,17 +21,8 @@ impl Lent {
     }
 
     async fn next(&mut self, cause: LossCause, events: &Events) -> Result<Page, PageUnavailable> {
-        let page = self.held.page(events, cause).await;
-        match page {
-            Ok(page) => {
-                self.debug.adopt(page.clone(), None);
-                checked(&self.debug, page).await
-            }
-            Err(error) => {
-                self.debug.change(|view| view.fail(&error.message));
-                Err(error)
-            }
-        }
+        let page = self.debug.take(&mut self.held, cause, events).await?;
+        checked(&self.debug, page).await
     }
 }
 

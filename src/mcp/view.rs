@@ -105,8 +105,8 @@ impl View {
 
     /// What the attach says of itself.
     pub(super) fn reach(&mut self, stage: AttachStage, message: &str) {
-        // Said before the code was shown, and heard after it.
-        if stage == AttachStage::Starting && self.shown {
+        // Said before the end of the wait, or before the code was shown, and heard after it.
+        if self.is_settled() || (stage == AttachStage::Starting && self.shown) {
             return;
         }
         match stage {

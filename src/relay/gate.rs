@@ -97,13 +97,18 @@ impl Gate {
         &self.page_ticket
     }
 
-    /// The agent, the hosted page and the version report: a page ticket, a code, or a code that was accepted before
-    /// in this run (a page that loads again shows the code of its first load; what is served here is no secret).
+    /// The hosted page, and with its cookie the app and every target: a page ticket, or a code that counts now.
+    pub(super) fn check_page(&mut self, given: &Credentials, now: Now) -> Result<(), Refusal> {
+        if self.knows_page(given) { Ok(()) } else { self.check_code(given, now) }
+    }
+
+    /// The agent's script and the version report: what opens the page, or a code that was accepted before in this run
+    /// (a page that loads again shows the code of its first load; what is served here is no secret, and opens nothing).
     pub(super) fn check(&mut self, given: &Credentials, now: Now) -> Result<(), Refusal> {
-        if self.knows_page(given) || given.code.as_ref().is_some_and(|code| self.codes.contains(code)) {
+        if given.code.as_ref().is_some_and(|code| self.codes.contains(code)) {
             return Ok(());
         }
-        self.check_code(given, now)
+        self.check_page(given, now)
     }
 
     /// The agent's socket: a ticket of this run for this target, the hosted page's ticket, a code, or a code with
@@ -240,6 +245,7 @@ mod tests {
         assert_eq!(lab.gate.check_target(&id("a"), &right, lab.after(0)), Ok(()));
         let late = lab.after(3600);
         assert_eq!(lab.gate.check(&right, late), Ok(()), "the script of a page that loads again");
+        assert_eq!(lab.gate.check_page(&right, late), Err(Refusal::Expired), "the page itself gives a cookie away");
         assert_eq!(lab.gate.check_target(&id("a"), &right, late), Ok(()), "the pair counts as a ticket");
         assert_eq!(lab.gate.check_target(&id("b"), &right, late), Err(Refusal::Expired), "another target does not");
     }
@@ -282,6 +288,7 @@ mod tests {
     fn the_page_ticket_opens_page_and_socket() {
         let mut lab = Lab::new();
         let given = Credentials { page_ticket: Some(lab.gate.page_ticket().clone()), ..Credentials::default() };
+        assert_eq!(lab.gate.check_page(&given, lab.after(9999)), Ok(()));
         assert_eq!(lab.gate.check(&given, lab.after(9999)), Ok(()));
         assert_eq!(lab.gate.check_target(&id("z"), &given, lab.after(9999)), Ok(()));
     }
@@ -294,6 +301,7 @@ mod tests {
             let valid: Vec<String> = (0..8)
                 .map(|back| lab.totp.code(UnixSeconds(now.wall.0 + 30 - back * 30)).expose().to_owned())
                 .collect();
+            prop_assert_eq!(lab.gate.check_page(&code(&text), now).is_ok(), valid.contains(&text));
             prop_assert_eq!(lab.gate.check(&code(&text), now).is_ok(), valid.contains(&text));
         }
     }

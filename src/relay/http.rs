@@ -190,7 +190,7 @@ async fn welcome_stock(hub: &Hub, mut socket: WebSocket, id: &TargetId, agent: &
 }
 
 fn attach_page(hub: &Hub, parts: &Parts, given: &Credentials) -> Response {
-    if hub.check(given).is_err() {
+    if hub.check_page(given).is_err() {
         return expired(parts);
     }
     let mut response = match &hub.app {

@@ -166,7 +166,13 @@ impl Hub {
         lock(&self.gate).knows_page(given)
     }
 
-    /// Lets a call for the agent, the hosted page or the version report in, or counts the refusal.
+    /// Lets a call for the hosted page in, or counts the refusal.
+    pub(super) fn check_page(&self, given: &Credentials) -> Result<(), Refusal> {
+        let verdict = lock(&self.gate).check_page(given, Now::read());
+        self.count(verdict)
+    }
+
+    /// Lets a call for the agent or the version report in, or counts the refusal.
     pub(super) fn check(&self, given: &Credentials) -> Result<(), Refusal> {
         let verdict = lock(&self.gate).check(given, Now::read());
         self.count(verdict)

@@ -188,6 +188,43 @@ fn a_phone_that_is_lost_in_the_middle_ends_the_run_with_what_is_known() {
     agent.close().expect_code(0);
 }
 
+/// A phone that is lost in a run: the run is cancelled while it waits for another.
+#[test]
+fn a_run_that_is_cancelled_while_it_waits_for_a_lost_page_leaves_a_session_to_attach_to() {
+    let project = project(&[("a.ait.test.ts", WAITS), ("b.ait.test.ts", HOLDS)]);
+    let mut agent = Agent::start(server(project.path()).args(["--silence-timeout", "3s"]));
+    let shown = agent.call("start_attach", json!({}));
+    let dashboard = shown["data"]["dashboard"].as_str().unwrap().to_owned();
+    let phone = Phone::open(&scan(&dashboard));
+    let attached = agent.call("start_attach", json!({ "wait_seconds": 60 }));
+    assert_eq!(attached["ok"], true, "{attached:#}");
+    let id = agent.begin("run_tests", json!({ "files": ["a.ait.test.ts"], "timeout_ms": 120_000 }));
+    let until = Instant::now() + Duration::from_secs(30);
+    while agent.call("list_console_messages", json!({ "contains": "ready" }))["data"]["matching"] != 1 {
+        assert!(Instant::now() < until, "the test does not begin");
+    }
+    drop(phone);
+    agent.until_progress(id, "scan the code again");
+    // Once the code is shown the wait is under way.
+    scan(&dashboard);
+    agent.cancel(id);
+    let until = Instant::now() + Duration::from_secs(20);
+    while agent.call("get_debug_status", json!({}))["data"].get("run").is_some() {
+        assert!(Instant::now() < until, "the run goes on");
+    }
+    let status = agent.call("get_debug_status", json!({}));
+    assert_eq!(status["data"]["session"]["stage"], "failed", "{status:#}");
+    assert_eq!(status["data"]["next_recommended_action"]["tool"], "start_attach", "{status:#}");
+
+    let id = agent.begin("run_tests", json!({ "files": ["b.ait.test.ts"], "wait_seconds": 40 }));
+    agent.until_progress(id, "The code is shown at");
+    let phone = Phone::open(&scan(&dashboard));
+    let answer = agent.envelope(id);
+    assert_eq!(answer["data"]["verdict"], "passed", "{answer:#}");
+    drop(phone);
+    agent.close().expect_code(0);
+}
+
 #[test]
 fn a_cancelled_wait_for_a_phone_leaves_no_relay() {
     let project = project(&[("a.ait.test.ts", HOLDS)]);

@@ -1,7 +1,7 @@
 //! Who is let in, tried from outside with plain HTTP and WebSockets.
 
 use devtools_test::relay::{Relay, RelayStatus};
-use devtools_test::totp::UnixSeconds;
+use devtools_test::totp::{STEP_SECONDS, STEPS_BACK, UnixSeconds};
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -142,6 +142,37 @@ async fn the_hosted_page_loads_again_by_its_cookie_alone() {
     let foreign = format!("{cookie}Origin: http://evil.test\r\n");
     assert_eq!(get(&relay, "/target.js", &foreign).await.0, 401);
     assert_eq!(get(&relay, "/target.js", &cookie.replace('=', "=0")).await.0, 401);
+    relay.shutdown().await;
+}
+
+/// A code that is let in until the next step of the clock but one at most.
+fn last_moments_code(relay: &Relay) -> String {
+    let now = UnixSeconds::now().0;
+    // Right before a step the oldest code would end while it is shown first.
+    let steps = if STEP_SECONDS - now % STEP_SECONDS < 5 { STEPS_BACK - 1 } else { STEPS_BACK };
+    relay.totp().code(UnixSeconds(now - steps * STEP_SECONDS)).expose().to_owned()
+}
+
+#[tokio::test]
+async fn a_code_that_was_good_once_lets_nobody_in_when_it_has_ended() {
+    let relay = relay().await;
+    let old = last_moments_code(&relay);
+    let (status, first) = get(&relay, &format!("/attach?at={old}"), "").await;
+    assert!(status == 200 && first.contains("set-cookie: "), "{first}");
+    let ends = async {
+        while relay.totp().accepts(&old, UnixSeconds::now()) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(Duration::from_secs(2 * STEP_SECONDS), ends).await.unwrap();
+    let (status, late) = get(&relay, &format!("/attach?at={old}"), "Accept: text/html\r\n").await;
+    assert!(status == 401 && !late.contains("set-cookie") && late.contains("expired"), "{late}");
+    let (status, late) = get(&relay, &format!("/at/{old}/attach"), "").await;
+    assert!(status == 401 && !late.contains("set-cookie"), "{late}");
+    let mut other = dial(&relay, &format!("/at/{old}/target/other"), None).await.unwrap();
+    assert_eq!(closed(&mut other).await.0, 4401);
+    // The page that came in with it may load its script again, which tells nobody anything.
+    assert_eq!(get(&relay, &format!("/at/{old}/target.js"), "").await.0, 200);
     relay.shutdown().await;
 }
 
