@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the bundles are made of, relative to `test-runner/`.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     "src",
     "package.json",
     "package-lock.json",
     "build.mjs",
     "build-plugins.mjs",
+    "build-late-globals.mjs",
     "build-natives.mjs",
     "tsconfig.json",
 ];

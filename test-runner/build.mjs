@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, transform } from 'esbuild';
+import { lateGlobals } from './build-late-globals.mjs';
 import { withNatives } from './build-natives.mjs';
 import { pagePlugins } from './build-plugins.mjs';
 
@@ -53,7 +54,10 @@ async function runtime() {
 
 /** The recorder takes options: whoever injects it may put some between the last parentheses. */
 async function interceptors() {
-  return `((aitCaptureOptions) => {\n${await bundle('interceptors')}\n})({});`;
+  const code = `((aitCaptureOptions) => {\n${await bundle('interceptors')}\n})({});`;
+  const late = lateGlobals(code);
+  if (late.length) throw new Error(`the recorder would look these up in a page that runs:\n${late.join('\n')}`);
+  return code;
 }
 
 /** An expression that gives the functions a bundle exports, to be put into a longer script. */

@@ -157,8 +157,8 @@ class Engine {
     const counts = all ? store.counts : (one?.counts ?? noCounts());
     const lives = one !== undefined && one.connection.state !== 'closed';
     return {
-      activeConnectionCount: all ? registry.active() : Number(lives),
-      connectionCount: all ? registry.total : Number(one !== undefined),
+      activeConnectionCount: all ? registry.active() : lives ? 1 : 0,
+      connectionCount: all ? registry.total : one ? 1 : 0,
       messageCount: counts.messages,
       incomingCount: counts.incoming,
       outgoingCount: counts.outgoing,

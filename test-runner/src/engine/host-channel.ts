@@ -36,7 +36,7 @@ export class HostChannel {
 
   /** Records that have not been confirmed; those of the piece that is under way count as one. */
   get waiting(): number {
-    let lines = Number(this.underWay);
+    let lines = this.underWay ? 1 : 0;
     for (let i = this.at; i < this.text.length; i++) if (codeAt(this.text, i) === LINE_END) lines++;
     return lines;
   }

@@ -6,7 +6,7 @@ import { ownerOf } from '../interceptors/patch.ts';
 import type { Interceptor, InterceptorOptions, Realm } from '../interceptors/types.ts';
 import { countUncovered, frameCount } from '../interceptors/uncovered.ts';
 import { installWebSocketInterceptor } from '../interceptors/websocket.ts';
-import { apply, listen, match, now, ticks, unlisten, win } from '../shared/natives.ts';
+import { apply, listen, match, NativeRegExp, now, ticks, unlisten, win } from '../shared/natives.ts';
 import { createDevtoolsEngine, type DevtoolsEngine, type EngineOptions } from './engine.ts';
 import { HostChannel } from './host-channel.ts';
 import type { BatchSink } from './outbox.ts';
@@ -105,9 +105,10 @@ class Runtime implements CaptureRuntime {
   private readonly began = now() - ticks();
 
   constructor(private readonly options: InstallOptions) {
-    this.target = options.target ?? (win as Realm);
+    const target = options.target ?? (win as Realm);
+    this.target = target;
     this.engine = createDevtoolsEngine(options);
-    const { WebSocket: Socket, EventSource: Source, fetch: get } = this.target;
+    const { WebSocket: Socket, EventSource: Source, fetch: get } = target;
     this.natives = {
       WebSocket: Socket,
       EventSource: Source,
@@ -204,6 +205,6 @@ function filterOf(filter: InstallOptions['urlFilter']): ((url: string) => boolea
   if (typeof filter === 'string') return (url) => apply(includes, url, [filter]);
   if (typeof filter === 'function') return filter;
   // A pattern that remembers where it was would let every other address through.
-  const pattern = new RegExp(filter.source, filter.flags.replace(/[gy]/g, ''));
+  const pattern = new NativeRegExp(filter.source, filter.flags.replace(/[gy]/g, ''));
   return (url) => match(pattern, url) !== null;
 }

@@ -1,6 +1,6 @@
 // What leaves the page: records as lines of JSON, in batches that a channel takes at its own pace. Recording never
 // waits for it: what the channel cannot take in time loses first its long payloads, then its oldest records.
-import { cancel, later, NativePromise, SafeMap, settle, toJson } from '../shared/natives.ts';
+import { cancel, later, SafeMap, settle, toJson } from '../shared/natives.ts';
 import type { MessagePayload, TransportConnection } from './events.ts';
 import { exportedMessage } from './export.ts';
 import { sizeOfBuffer } from './payload.ts';
@@ -165,12 +165,15 @@ export class Outbox {
       this.busy = false;
       if (this.waits) this.schedule(this.waiting ? 0 : BATCH_MS);
     };
-    if (taken instanceof NativePromise) {
-      this.busy = true;
-      settle(taken, more, more);
-    } else {
-      more();
+    let waits = typeof taken === 'object' && taken !== null;
+    try {
+      if (waits) settle(taken as Promise<unknown>, more, more);
+    } catch {
+      // No promise: there is nothing to wait for.
+      waits = false;
     }
+    if (waits) this.busy = true;
+    else more();
   }
 
   private hand(sink: BatchSink): unknown {

@@ -1,5 +1,5 @@
 // Takes secrets out before anything is kept: values of query parameters and of JSON fields, by name.
-import { apply, isArray, ownKeys, parse, toJson } from '../shared/natives.ts';
+import { apply, create, isArray, NativeRegExp, ownKeys, parse, toJson } from '../shared/natives.ts';
 
 export interface Redaction {
   /** Names of query parameters, in any case. */
@@ -23,12 +23,13 @@ export function createRedactor(rules: Redaction | undefined): Redactor | undefin
   const params = alternatives(rules?.queryParams);
   const fields = alternatives(rules?.jsonFields);
   if (!params && !fields) return undefined;
-  const inQuery = params && new RegExp(`([?&#;](?:${params})=)[^&#;]*`, 'gi');
-  const named = fields && new RegExp(`"(?:${fields})"\\s*:`, 'i');
+  const inQuery = params && new NativeRegExp(`([?&#;](?:${params})=)[^&#;]*`, 'gi');
+  const named = fields && new NativeRegExp(`"(?:${fields})"\\s*:`, 'i');
   // Text that is no whole JSON, or only the start of one: scalars are found by their looks.
   const scalar =
-    fields && new RegExp(`("(?:${fields})"\\s*:\\s*)(?:"(?:[^"\\\\]|\\\\.)*"?|-?[\\d.eE+-]+|true|false|null)`, 'gi');
-  const names: Record<string, true> = Object.create(null);
+    fields &&
+    new NativeRegExp(`("(?:${fields})"\\s*:\\s*)(?:"(?:[^"\\\\]|\\\\.)*"?|-?[\\d.eE+-]+|true|false|null)`, 'gi');
+  const names: Record<string, true> = create(null);
   for (const name of rules?.jsonFields ?? []) names[lower(name)] = true;
 
   return {

@@ -1,4 +1,5 @@
 // A list of bounded length in which the newest take the place of the oldest.
+import { NativeRangeError } from '../shared/natives.ts';
 
 export class RingBuffer<T> {
   private items: (T | undefined)[] = [];
@@ -8,7 +9,7 @@ export class RingBuffer<T> {
 
   constructor(readonly capacity: number) {
     if (typeof capacity !== 'number' || capacity < 1 || capacity % 1 !== 0 || capacity > 0xffffffff) {
-      throw new RangeError(`a ring buffer holds a positive whole number of items, not ${capacity}`);
+      throw new NativeRangeError(`a ring buffer holds a positive whole number of items, not ${capacity}`);
     }
   }
 

@@ -1,7 +1,7 @@
 // Blobs: their size is known at once, the first of their bytes are read later; what is kept alive for that is bounded.
 import type { DevtoolsEngine } from '../engine/engine.ts';
 import type { MessageInput } from '../engine/events.ts';
-import { apply, getterOf, NativePromise, probeOf, settle } from '../shared/natives.ts';
+import { apply, getterOf, NativeBuffer, probeOf, settle } from '../shared/natives.ts';
 
 /** Bytes of blobs that live on until they are read. One alone may have more: only its start is read. */
 const MAX_HELD = 16 * 1024 * 1024;
@@ -19,7 +19,7 @@ export const sizeOfBlob = probeOf<number>(globalThis.Blob?.prototype, 'size');
 export function recordBlob(engine: DevtoolsEngine, blob: Blob, input: Omit<MessageInput, 'payload'>): void {
   const metadata = { ...input.metadata, kind: 'blob', blobType: blobType(blob) };
   const size = blobSize(blob);
-  const row = engine.record({ ...input, payload: new ArrayBuffer(0), size, metadata });
+  const row = engine.record({ ...input, payload: new NativeBuffer(0), size, metadata });
   if (size === 0) return;
   const cost = size + HANDLE;
   if ((held > 0 && held + cost > MAX_HELD) || !arrayBuffer) {
@@ -27,11 +27,8 @@ export function recordBlob(engine: DevtoolsEngine, blob: Blob, input: Omit<Messa
     return;
   }
   const part = apply(slice, blob, [0, engine.payloadLimit()]);
-  const bytes: Promise<unknown> = apply(arrayBuffer, part, []);
-  if (!(bytes instanceof NativePromise)) return;
-  held += cost;
   settle(
-    bytes,
+    apply(arrayBuffer, part, []),
     (buffer) => {
       held -= cost;
       engine.completePayload(row, buffer as ArrayBuffer);
@@ -41,4 +38,5 @@ export function recordBlob(engine: DevtoolsEngine, blob: Blob, input: Omit<Messa
       engine.note('bytes of a blob');
     },
   );
+  held += cost;
 }

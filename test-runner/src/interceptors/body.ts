@@ -1,15 +1,16 @@
 // One response body on its way to the app: what of it was seen, as which kind of messages, and how it ended.
 import type { DevtoolsEngine } from '../engine/engine.ts';
 import type { EndReason } from '../engine/events.ts';
-import { byteLength, bytesOf, partOf, textSize } from '../engine/payload.ts';
-import { apply, min, own } from '../shared/natives.ts';
+import { byteLength, bytesOf, partOf, sizeOfBuffer, textSize } from '../engine/payload.ts';
+import { apply, min, NativeDecoder } from '../shared/natives.ts';
 import { recordBlob, sizeOfBlob } from './blobs.ts';
 import type { BodyType } from './mime.ts';
 import type { AbortWatch } from './promises.ts';
+import { describe, isAbort } from './reasons.ts';
 import { EventStreamParser } from './sse-parser.ts';
 import { createChunkDecoder } from './text-chunks.ts';
 
-const { decode } = TextDecoder.prototype;
+const { decode } = NativeDecoder.prototype;
 
 export class BodyTap {
   /** Bytes that were recorded; copies of a body deliver the same ones again. */
@@ -31,7 +32,7 @@ export class BodyTap {
   ) {
     if (type.kind === 'text') this.texts = createChunkDecoder(type.charset);
     if (type.kind !== 'events') return;
-    this.decoder = new TextDecoder();
+    this.decoder = new NativeDecoder();
     this.parser = new EventStreamParser(({ type, data, lastEventId, retry }) => {
       const metadata = retry === undefined ? { lastEventId } : { lastEventId, retry };
       engine.record({
@@ -52,9 +53,13 @@ export class BodyTap {
     else this.message(chunk, size);
   }
 
-  /** The whole body as text. */
-  text(text: string): void {
-    const size = textSize(text);
+  /** Whether a text that the platform makes of it, which is of UTF-8 at all times, is what it says. */
+  get isUtf8(): boolean {
+    return this.texts?.isUtf8 !== false;
+  }
+
+  /** The whole body as text, and its bytes. */
+  text(text: string, size: number): void {
     this.seen += size;
     if (this.parser) this.parser.push(text);
     else if (size > 0) this.message(text, size);
@@ -66,14 +71,14 @@ export class BodyTap {
   }
 
   /** The first end counts: what is aborted also fails. */
-  end(how: EndReason, error?: unknown): void {
+  end(how: EndReason, error?: unknown, more?: Record<string, unknown>): void {
     if (this.ended) return;
     this.ended = true;
     this.watch?.end();
     const rest = how === 'end' ? this.texts?.rest() : undefined;
     if (rest) this.record({ text: rest, cut: false }, 0);
-    const metadata: Record<string, unknown> = { how, bodyBytes: this.seen };
-    if (error !== undefined) metadata['error'] = describe(error);
+    const metadata: Record<string, unknown> = { how, bodyBytes: this.seen, ...more };
+    if (error !== undefined) metadata['error'] = describe(error, this.watch);
     this.engine.update(this.id, { state: 'closed', metadata });
   }
 
@@ -122,16 +127,21 @@ export class Branch {
     else tap.bytes(bytes, size);
   }
 
-  /** The whole body at once, in one of the forms in which it can be had. */
-  whole(value: unknown): void {
+  /** The whole body at once, in one of the forms in which it can be had; and the text that the app gets of its bytes. */
+  whole(value: unknown, text?: string): void {
     const { tap } = this;
     if (tap.ended) return;
     const size = sizeOfBlob(value);
-    const first = tap.seen === this.offset;
     if (typeof value === 'string') {
-      if (first) tap.text(value);
-    } else if (size !== undefined) {
-      if (first) tap.blob(value as Blob, size);
+      // What was sent may have been more or less than the text.
+      if (tap.seen === this.offset) tap.text(value, textSize(value));
+      tap.end('end', undefined, { sizeOf: 'the text' });
+      return;
+    }
+    if (size !== undefined) {
+      if (tap.seen === this.offset) tap.blob(value as Blob, size);
+    } else if (text !== undefined && tap.seen === 0 && tap.isUtf8) {
+      tap.text(text, sizeOfBuffer(value as ArrayBuffer));
     } else {
       this.chunk(value);
     }
@@ -139,7 +149,7 @@ export class Branch {
   }
 
   failed(error: unknown): void {
-    this.tap.end(nameOf(error) === 'AbortError' ? 'abort' : 'error', error);
+    this.tap.end(isAbort(error) ? 'abort' : 'error', error);
   }
 
   cancelled(): void {
@@ -147,27 +157,4 @@ export class Branch {
     this.live = false;
     if (--this.tap.branches === 0) this.tap.end('cancel');
   }
-}
-
-const exceptionName = Object.getOwnPropertyDescriptor(globalThis.DOMException?.prototype ?? {}, 'name')?.get;
-const exceptionMessage = Object.getOwnPropertyDescriptor(globalThis.DOMException?.prototype ?? {}, 'message')?.get;
-
-/** Reads no property that could be a getter of the app's. */
-export function nameOf(error: unknown): string {
-  try {
-    return exceptionName ? (apply(exceptionName, error, []) as string) : '';
-  } catch {
-    return error instanceof TypeError ? 'TypeError' : error instanceof Error ? 'Error' : typeof error;
-  }
-}
-
-export function describe(error: unknown): string {
-  if (typeof error === 'string') return error;
-  let message: unknown;
-  try {
-    message = exceptionMessage ? apply(exceptionMessage, error, []) : '';
-  } catch {
-    message = own(error, 'message');
-  }
-  return typeof message === 'string' && message ? `${nameOf(error)}: ${message}` : nameOf(error);
 }

@@ -3,10 +3,11 @@ import { cutText } from '../engine/payload.ts';
 import { apply, getterOf, ticks, win } from '../shared/natives.ts';
 import { isNative } from '../shared/words.ts';
 import { Bodies } from './bodies.ts';
-import { BodyTap, Branch, describe, nameOf } from './body.ts';
+import { BodyTap, Branch } from './body.ts';
 import { bodyType } from './mime.ts';
 import { interceptor, type Native, Patches } from './patch.ts';
 import { type AbortWatch, follow, handOn } from './promises.ts';
+import { describe, isAbort } from './reasons.ts';
 import { isOtherWindow, isRefused } from './refused.ts';
 import { RequestReading as Reading } from './request.ts';
 import { patchResponse } from './response.ts';
@@ -116,13 +117,13 @@ class Calls {
         this.bodies.guard(() => this.answered(call, response));
         handOn(response, resolve);
       },
-      (error) => this.bodies.guard(() => this.failed(call, error, nameOf(error) === 'AbortError')),
+      (error) => this.bodies.guard(() => this.failed(call, error, isAbort(error))),
       call.watch,
     );
   }
 
   private failed(call: Call, error: unknown, aborted: boolean): void {
-    const metadata = { how: aborted ? 'abort' : 'error', error: describe(error) };
+    const metadata = { how: aborted ? 'abort' : 'error', error: describe(error, call.watch) };
     const { engine } = this.options;
     call.watch?.end();
     if (engine.update(call.id, { metadata: {} })?.state === 'closed') return;

@@ -5,12 +5,13 @@ import { win } from '../shared/natives.ts';
 import { ownerOf } from './patch.ts';
 import type { Realm } from './types.ts';
 
+const { parent } = win;
 declare const aitCaptureOptions: InstallOptions;
 
 /** No host hears a frame of a page that is led by one; such frames are counted instead. */
 function isInsideRecorded(): boolean {
   try {
-    return aitCaptureOptions.forward === true && win.parent !== win && ownerOf(win.parent as Realm) !== undefined;
+    return aitCaptureOptions.forward === true && parent !== win && ownerOf(parent as Realm) !== undefined;
   } catch {
     return false;
   }

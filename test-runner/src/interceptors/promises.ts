@@ -69,6 +69,10 @@ export class AbortWatch {
     };
   }
 
+  isReason(error: unknown): boolean {
+    return isAborted(this.signal) && signalReason(this.signal) === error;
+  }
+
   /** The request is over; a signal that lives on has nothing to tell any more. */
   end(): void {
     this.waiting.clear();

@@ -2,6 +2,7 @@
 // and nothing but that promise will do: one of ours would be rejected a turn later. A promise does not say whether it
 // is rejected, so this has to be known from what the platform has read of the arguments.
 import {
+  apply,
   construct,
   create,
   type Fields,
@@ -38,6 +39,9 @@ const ASKED = [
   'priority',
   'duplex',
 ];
+const ownOrigin = getOwnPropertyDescriptor(win, 'origin')?.get;
+/** A page that has a variable of that name has it in the place of the platform's. */
+const origin: string = ownOrigin ? apply(ownOrigin, win, []) : win.location.origin;
 const windowOf = getterOf<unknown>(win, 'self');
 
 /** After the call, by what the platform has read. */
@@ -61,7 +65,7 @@ const isSignalOrNone = (signal: unknown): boolean => isNone(signal) || isSignal(
 function isFetchable(url: string): boolean {
   const scheme = schemeOf(url);
   if (scheme === 'file') return schemeOf(win.location.href) === 'file';
-  if (scheme === 'blob') return startsWith(url, `blob:${win.origin}/`);
+  if (scheme === 'blob') return startsWith(url, `blob:${origin}/`);
   return isOneOf(scheme, FETCHABLE) || endsWith(scheme, '-extension');
 }
 
@@ -131,7 +135,5 @@ function isAccepted(options: Fields, method: string, url: string): boolean {
 }
 
 function isElsewhere(options: Fields, url: string): boolean {
-  return (
-    options['mode'] === 'same-origin' && !startsWith(url, `${win.origin}/`) && !isOneOf(schemeOf(url), ' data blob ')
-  );
+  return options['mode'] === 'same-origin' && !startsWith(url, `${origin}/`) && !isOneOf(schemeOf(url), ' data blob ');
 }

@@ -1,5 +1,6 @@
 // Response: whatever the app does with one that `fetch` gave it.
-import { apply, construct, getterOf, parse, record, SafeWeakMap, settle } from '../shared/natives.ts';
+import { apply, construct, getterOf, NativeDecoder, parse, record, SafeWeakMap, settle } from '../shared/natives.ts';
+import { isNative } from '../shared/words.ts';
 import type { Bodies } from './bodies.ts';
 import type { Branch } from './body.ts';
 import type { Native, Patches } from './patch.ts';
@@ -7,30 +8,40 @@ import { follow, handOn } from './promises.ts';
 import type { Realm } from './types.ts';
 
 type Seen = Parameters<typeof follow<unknown>>[1];
+type Then = (text: string, resolve: (value: unknown) => void, reject: (error: unknown) => void) => void;
 
 const encoder = new TextEncoder();
 const { encode } = TextEncoder.prototype;
-const WHOLE = ['text', 'arrayBuffer', 'blob', 'bytes'];
+const decoder = new NativeDecoder();
+const { decode } = NativeDecoder.prototype;
+const empty = {};
+const WHOLE = ['arrayBuffer', 'blob', 'bytes'];
 
 export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): void {
-  const { Response: NativeResponse } = target;
+  const { Response: NativeResponse, ReadableStream: NativeStream } = target;
   const { prototype } = NativeResponse;
-  const { text, json } = prototype;
+  const { arrayBuffer, json, text } = prototype;
+  /** Whether a text may be made of the bytes that the platform gives, in its place. */
+  const ownTexts = isNative(arrayBuffer) && isNative(json) && isNative(text);
   const { enqueue, close } = target.ReadableStreamDefaultController?.prototype ?? {};
   const bodyUsed = getterOf<boolean>(prototype, 'bodyUsed');
   const body = getterOf<ReadableStream | null>(prototype, 'body');
-  const locked = getterOf<boolean>(target.ReadableStream?.prototype, 'locked');
+  const locked = getterOf<boolean>(NativeStream?.prototype, 'locked');
+  const isClosed = getterOf<boolean | undefined>(target, 'closed');
   /** Responses whose stream the app has seen. A stream that nobody asks for is not to come into being. */
   const streamed = new SafeWeakMap<object, true>();
 
   /** Responses made of the body of another one, which are not told of its abort. */
   const rebuilt = new SafeWeakMap<object, true>();
 
-  /** The branch behind a response whose body can be read; of others the platform refuses to read it, at once. */
+  /**
+   * The branch behind a response whose body can be read; of others, and in a window that is gone, the platform refuses
+   * to read it, at once.
+   */
   function readable(self: unknown): Branch | undefined {
     try {
       const branch = bodies.of(self);
-      if (!branch || branch.tap.ended || bodyUsed(self)) return undefined;
+      if (!branch || branch.tap.ended || bodyUsed(self) || isClosed(target)) return undefined;
       return streamed.has(self as object) && locked(body(self)) ? undefined : branch;
     } catch {
       return undefined;
@@ -45,10 +56,42 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
     return follow(apply(native, self, []) as Promise<unknown>, seen, failed, watch);
   }
 
+  /**
+   * The text of a body, which is made of its bytes: they alone tell what was sent. But bytes are an object, which the
+   * platform asks for its `then` where all objects have one.
+   */
+  function asText(branch: Branch, self: unknown, then: Then): unknown {
+    return read(branch, wholeText(), self, (value, resolve, reject) => {
+      let text: string;
+      try {
+        text = typeof value === 'string' ? value : apply(decode, decoder, [value]);
+      } catch (error) {
+        // Longer than any text can be.
+        reject(error);
+        return;
+      }
+      bodies.guard(() => branch.whole(value, text));
+      then(text, resolve, reject);
+    });
+  }
+
+  const wholeText = (): Native => (ownTexts && !('then' in empty) ? arrayBuffer : text);
+
+  /** A form does not tell the bytes that it was made of, nor does what an app has put in the place of the platform's. */
+  function unseen(branch: Branch, native: Native, self: unknown, why: string): unknown {
+    return read(branch, native, self, (value, resolve) => {
+      bodies.guard(() => {
+        bodies.engine.note(why);
+        branch.tap.end('unobserved');
+      });
+      handOn(value, resolve);
+    });
+  }
+
   /** Whether a body that was asked for now is told of before any that is asked for after it: it was there already. */
   function isFirst(): () => boolean {
     let first = true;
-    const other = apply(text, construct(NativeResponse, ['']), []) as Promise<unknown>;
+    const other = apply(wholeText(), construct(NativeResponse, ['']), []) as Promise<unknown>;
     const told = () => {
       first = false;
     };
@@ -60,8 +103,8 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
   function refusal(notJson: string, wasThere: boolean): Promise<unknown> {
     // `json` takes one byte order mark away, as `text` did.
     const marked = `\ufeff${notJson}`;
-    if (wasThere) return apply(json, construct(NativeResponse, [marked]), []);
-    const stream = construct(target.ReadableStream, [
+    if (wasThere || !NativeStream) return apply(json, construct(NativeResponse, [marked]), []);
+    const stream = construct(NativeStream, [
       record({
         start(controller: ReadableStreamDefaultController) {
           apply(enqueue, controller, [apply(encode, encoder, [marked])]);
@@ -83,17 +126,21 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
       });
     });
   }
+  patches.method(prototype, 'text', (native, self, args) => {
+    const branch = readable(self);
+    if (!branch) return apply(native, self, args);
+    return asText(branch, self, (value, resolve) => resolve(value));
+  });
   patches.method(prototype, 'json', (native, self, args) => {
     const branch = readable(self);
     if (!branch) return apply(native, self, args);
+    if (!ownTexts) return unseen(branch, native, self, 'body read as JSON by a function of the app');
     let wasThere: () => boolean = () => false;
-    // A value does not tell the text it was made of, so it is the text that is read.
-    const result = read(branch, text, self, (value, resolve, reject) => {
-      bodies.guard(() => branch.whole(value));
+    const result = asText(branch, self, (value, resolve, reject) => {
       try {
-        resolve(parse(value as string));
+        resolve(parse(value));
       } catch {
-        settle(refusal(value as string, wasThere()), resolve, reject);
+        settle(refusal(value, wasThere()), resolve, reject);
       }
     });
     wasThere = isFirst();
@@ -101,14 +148,7 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
   });
   patches.method(prototype, 'formData', (native, self, args) => {
     const branch = readable(self);
-    if (!branch) return apply(native, self, args);
-    return read(branch, native, self, (value, resolve) => {
-      bodies.guard(() => {
-        bodies.engine.note('body read as form data');
-        branch.tap.end('unobserved');
-      });
-      handOn(value, resolve);
-    });
+    return branch ? unseen(branch, native, self, 'body read as form data') : apply(native, self, args);
   });
   patches.getter(prototype, 'body', (native, self, args) => {
     const stream: unknown = apply(native, self, args);

@@ -1,11 +1,15 @@
 // Streams of bodies: every way in which chunks reach the app. Chunks are seen when the app gets them, in the order and
 // at the pace in which it asks for them.
 import { apply, construct, getPrototypeOf, isArray, SafeWeakMap, settle } from '../shared/natives.ts';
+import { isNative } from '../shared/words.ts';
 import type { Bodies } from './bodies.ts';
 import type { Patches } from './patch.ts';
 import { patchPipes } from './pipes.ts';
-import { dataOf, lockedStream } from './request.ts';
+import { lockedStream } from './request.ts';
+import { dictionaryFor, isObject } from './stand-ins.ts';
 import type { Realm } from './types.ts';
+
+const { asyncIterator } = Symbol;
 
 interface Result {
   done: boolean;
@@ -15,6 +19,7 @@ interface Result {
 export function patchStreams(target: Realm, patches: Patches, bodies: Bodies): void {
   const { prototype } = target.ReadableStream;
   const { values } = prototype;
+  const isOurs = values && isNative(values);
   const iterators = iteratorPrototype(target);
   /** Iterators that leave the stream as it is when they are left. */
   const sparing = new SafeWeakMap<object, true>();
@@ -44,16 +49,24 @@ export function patchStreams(target: Realm, patches: Patches, bodies: Bodies): v
 
   if (!iterators || !values) return;
   patches.method(prototype, 'values', (native, self, args) => {
-    const iterator: unknown = apply(native, self, args);
+    const branch = bodies.of(self);
+    if (!branch) return apply(native, self, args);
+    let isSpared: unknown = false;
+    const read = (key: PropertyKey, value: unknown) => {
+      if (key === 'preventCancel') isSpared = value;
+      return value;
+    };
+    const options = args[0];
+    const iterator: unknown = apply(native, self, [
+      isOurs && isObject(options) ? dictionaryFor(options, read) : options,
+    ]);
     bodies.guard(() => {
-      const branch = bodies.of(self);
-      if (!branch) return;
       bodies.set(iterator, branch);
-      if (dataOf(args[0], 'preventCancel')) sparing.set(iterator as object, true);
+      if (isSpared) sparing.set(iterator as object, true);
     });
     return iterator;
   });
-  patches.alias(prototype, Symbol.asyncIterator, 'values', values);
+  patches.alias(prototype, asyncIterator, 'values', values);
   patches.method(iterators, 'next', (native, self, args) => {
     const promise: unknown = apply(native, self, args);
     watch(bodies, self, promise);

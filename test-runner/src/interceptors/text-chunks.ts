@@ -1,17 +1,18 @@
 // Text of a body, chunk by chunk: characters that are split over chunks come whole with the later one.
 import { byteLength, partOf, sliceText } from '../engine/payload.ts';
-import { apply, getterOf, min } from '../shared/natives.ts';
+import { apply, getterOf, min, NativeBytes, NativeDecoder } from '../shared/natives.ts';
 
 export interface ChunkDecoder {
+  readonly isUtf8: boolean;
   /** The text of a chunk, or of its first `limit` bytes. */
   next(chunk: Uint8Array, limit: number): { text: string; cut: boolean };
   /** What stands for half a character at the very end. */
   rest(): string;
 }
 
-const { decode } = TextDecoder.prototype;
-const encodingOf = getterOf<string>(TextDecoder.prototype, 'encoding');
-const { set } = Uint8Array.prototype;
+const { decode } = NativeDecoder.prototype;
+const encodingOf = getterOf<string>(NativeDecoder.prototype, 'encoding');
+const { set } = NativeBytes.prototype;
 
 export function createChunkDecoder(charset: string): ChunkDecoder {
   const decoder = decoderFor(charset);
@@ -21,13 +22,15 @@ export function createChunkDecoder(charset: string): ChunkDecoder {
 /** A label that nobody knows is treated as none. */
 function decoderFor(charset: string): TextDecoder {
   try {
-    return new TextDecoder(charset);
+    return new NativeDecoder(charset);
   } catch {
-    return new TextDecoder();
+    return new NativeDecoder();
   }
 }
 
 class OtherChunks implements ChunkDecoder {
+  readonly isUtf8 = false;
+
   constructor(private readonly decoder: TextDecoder) {}
 
   next(chunk: Uint8Array): { text: string; cut: boolean } {
@@ -39,11 +42,12 @@ class OtherChunks implements ChunkDecoder {
   }
 }
 
-const plain = new TextDecoder('utf-8', { ignoreBOM: true });
+const plain = new NativeDecoder('utf-8', { ignoreBOM: true });
 
 /** Decodes no more than is kept: where UTF-8 goes on can be seen from its last three bytes. */
 class Utf8Chunks implements ChunkDecoder {
-  private carry = new Uint8Array(0);
+  readonly isUtf8 = true;
+  private carry = new NativeBytes(0);
   private started = false;
 
   next(chunk: Uint8Array, limit: number): { text: string; cut: boolean } {
@@ -54,7 +58,7 @@ class Utf8Chunks implements ChunkDecoder {
     const text = this.text(open ? partOf(start, 0, byteLength(start) - open) : start);
     const end = taken < length ? partOf(chunk, length - min(length, 3), length) : start;
     const left = taken < length ? unfinished(end) : open;
-    this.carry = new Uint8Array(partOf(end, byteLength(end) - left, byteLength(end)));
+    this.carry = new NativeBytes(partOf(end, byteLength(end) - left, byteLength(end)));
     return { text, cut: taken < length };
   }
 
@@ -72,7 +76,7 @@ class Utf8Chunks implements ChunkDecoder {
   private joined(chunk: Uint8Array): Uint8Array {
     const before = byteLength(this.carry);
     if (before === 0) return chunk;
-    const whole = new Uint8Array(before + byteLength(chunk));
+    const whole = new NativeBytes(before + byteLength(chunk));
     apply(set, whole, [this.carry]);
     apply(set, whole, [chunk, before]);
     return whole;

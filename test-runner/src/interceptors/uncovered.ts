@@ -1,6 +1,6 @@
 // What the interceptors of a document cannot see, counted where it can be: workers, frames, what was there before.
 import type { DevtoolsEngine } from '../engine/engine.ts';
-import { apply, getterOf, own, win } from '../shared/natives.ts';
+import { apply, getterOf, win } from '../shared/natives.ts';
 import { interceptor, Patches } from './patch.ts';
 import type { Interceptor, InterceptorOptions, Realm } from './types.ts';
 
@@ -29,8 +29,9 @@ function earlierRequests(engine: DevtoolsEngine, target: Realm): void {
   }
 }
 
+const windowLength = getterOf<number | undefined>(win, 'length');
+
 /** Frames have natives of their own; how many there are now. */
 export function frameCount(target: Realm): number {
-  const length = own(target, 'length');
-  return typeof length === 'number' ? length : 0;
+  return windowLength(target) ?? 0;
 }

@@ -10,12 +10,17 @@ export const { apply, construct, deleteProperty, get, has, isExtensible, ownKeys
 export const { create, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object;
 export const { isArray } = Array;
 export const { isView } = ArrayBuffer;
+export const NativeBuffer = ArrayBuffer;
+export const NativeBytes = Uint8Array;
+export const NativeDecoder = TextDecoder;
 export const NativeError = Error;
 export const NativeEvalError = EvalError;
+export const NativeRangeError = RangeError;
 export const NativeReferenceError = ReferenceError;
 export const NativeTypeError = TypeError;
 export const NativePromise = Promise;
 export const NativeProxy = Proxy;
+export const NativeRegExp = RegExp;
 export const parse = JSON.parse;
 // biome-ignore lint/security/noGlobalEval: running the commands of a debugger is what the agent is for
 export const indirectEval = globalThis.eval;
@@ -31,7 +36,8 @@ const objectToString = Object.prototype.toString;
 const functionToString = Function.prototype.toString;
 const promisePrototype = Promise.prototype;
 const promiseThen = promisePrototype.then;
-const promiseSpecies = getOwnPropertyDescriptor(Promise, Symbol.species)?.get;
+const { species } = Symbol;
+const promiseSpecies = getOwnPropertyDescriptor(Promise, species)?.get;
 const regexExec = RegExp.prototype.exec;
 const addListener = EventTarget.prototype.addEventListener;
 const { performance } = win;
@@ -134,7 +140,7 @@ export function settle(
 
 function hasOwnSpecies(): boolean {
   if (getOwnPropertyDescriptor(promisePrototype, 'constructor')?.value !== NativePromise) return true;
-  return getOwnPropertyDescriptor(NativePromise, Symbol.species)?.get !== promiseSpecies;
+  return getOwnPropertyDescriptor(NativePromise, species)?.get !== promiseSpecies;
 }
 
 /** Does something while a property that the app may have put on a prototype cannot be found through the object. */
@@ -221,15 +227,15 @@ export function quote(text: string): string {
   return stringify(toWellFormed ? apply(toWellFormed, text, []) : text);
 }
 
+const { crypto } = win;
+const getRandomValues = crypto?.getRandomValues as Crypto['getRandomValues'] | undefined;
+const DIGITS = '0123456789abcdef';
+
 /** A random word of hex digits. */
 export function randomId(): string {
+  const bytes = new NativeBytes(16);
+  if (getRandomValues) apply(getRandomValues, crypto, [bytes]);
   let word = '';
-  const { crypto } = win;
-  if (crypto?.getRandomValues) {
-    const bytes = crypto.getRandomValues(new Uint8Array(8));
-    for (let i = 0; i < 8; i++) word += ((bytes[i] ?? 0) + 256).toString(16).slice(1);
-    return word;
-  }
-  for (let i = 0; i < 16; i++) word += ((random() * 16) | 0).toString(16);
+  for (let i = 0; i < 16; i++) word += DIGITS[(getRandomValues ? (bytes[i] as number) : random() * 16) & 15];
   return word;
 }
