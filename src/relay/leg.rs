@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
-use futures_util::{SinkExt, StreamExt, stream::SplitSink, stream::SplitStream};
+use futures_util::{SinkExt, Stream, StreamExt, stream::SplitSink, stream::SplitStream};
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
@@ -115,13 +115,18 @@ pub(super) fn input_of(leg: LegId, text: &str) -> Input {
     }
 }
 
+/// The answer to a close frame waits in the socket, and leaves when it is looked at again.
+async fn answer_close(stream: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin)) {
+    let _ = timeout(CLOSE_LIMIT, async { while let Some(Ok(_)) = stream.next().await {} }).await;
+}
+
 /// Closes a socket with a reason the page can read, and waits a moment until it has.
 pub(super) async fn dismiss(mut socket: WebSocket, code: u16, reason: &'static str) {
     let frame = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
     let _ = timeout(CLOSE_LIMIT, async {
-        socket.send(frame).await.ok()?;
+        // One that the page closes already takes none, and has to be looked at all the same.
+        let _ = socket.send(frame).await;
         while let Some(Ok(_)) = socket.recv().await {}
-        Some(())
     })
     .await;
 }
@@ -199,8 +204,12 @@ async fn read(
                 input
             }
             Message::Ping(_) | Message::Pong(_) => continue,
+            Message::Close(_) => {
+                answer_close(&mut stream).await;
+                return None;
+            }
             // CDP is text.
-            Message::Binary(_) | Message::Close(_) => return None,
+            Message::Binary(_) => return None,
         };
         target.send(input).await.ok()?;
     }

@@ -6,44 +6,53 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 
-use super::recording::{Exchange, Key, Kind};
+use super::recording::{Answer, Exchange, Key, Kind};
 
 /// Addresses that are named; a page that polls would name thousands.
 const MAX_NAMED: usize = 50;
 
+/// What the recorder keeps of the address of a `fetch` (`MAX_URL` in `fetch-stream.ts`); those of pages are ASCII.
+const MAX_URL: usize = 4_096;
+
 /// Hands recorded connections out.
 #[derive(Debug)]
 pub(super) struct Claims {
-    waiting: Mutex<HashMap<Key, VecDeque<usize>>>,
-    named: Mutex<HashSet<Key>>,
+    /// With nothing in the place of one whose answer was not seen.
+    waiting: Mutex<HashMap<Key, VecDeque<Option<usize>>>>,
+    named: Mutex<HashSet<(Key, &'static str)>>,
     /// Takes what a person should know of connections that were not recorded.
     notices: mpsc::UnboundedSender<String>,
 }
 
 impl Claims {
     pub(super) fn new(exchanges: &[Exchange], notices: mpsc::UnboundedSender<String>) -> Self {
-        let mut waiting: HashMap<Key, VecDeque<usize>> = HashMap::new();
+        let mut waiting: HashMap<Key, VecDeque<Option<usize>>> = HashMap::new();
         for (index, exchange) in exchanges.iter().enumerate() {
-            waiting.entry(exchange.key.clone()).or_default().push_back(index);
+            let served = (exchange.answer != Answer::Unseen).then_some(index);
+            waiting.entry(exchange.key.clone()).or_default().push_back(served);
         }
         Self { waiting: Mutex::new(waiting), named: Mutex::default(), notices }
     }
 
     /// The recorded connection that is served for this one; none where it goes to its own server.
-    pub(super) fn claim(&self, key: &Key) -> Option<usize> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = waiting.get_mut(key);
-        let was_recorded = list.is_some();
-        let claimed = list.and_then(VecDeque::pop_front);
-        if claimed.is_none() {
-            self.name(key, was_recorded);
+    pub(super) fn claim(&self, mut key: Key) -> Option<usize> {
+        if key.kind == Kind::Fetch && key.url.is_char_boundary(MAX_URL) {
+            key.url.truncate(MAX_URL);
         }
-        claimed
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = match waiting.get_mut(&key).map(VecDeque::pop_front) {
+            Some(Some(Some(index))) => return Some(index),
+            Some(Some(None)) => "whose answer was not recorded",
+            Some(None) => "more often than it was recorded",
+            None => "which was not recorded",
+        };
+        self.name(key, why);
+        None
     }
 
-    fn name(&self, key: &Key, was_recorded: bool) {
+    fn name(&self, key: Key, why: &'static str) {
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
-        if named.len() >= MAX_NAMED || !named.insert(key.clone()) {
+        if named.len() >= MAX_NAMED || !named.insert((key.clone(), why)) {
             return;
         }
         let what = match key.kind {
@@ -51,7 +60,6 @@ impl Claims {
             Kind::EventSource => "EventSource".to_owned(),
             Kind::Fetch => format!("fetch {}", key.method),
         };
-        let why = if was_recorded { "more often than it was recorded" } else { "which was not recorded" };
         let more = if named.len() == MAX_NAMED { "; further ones are not named" } else { "" };
         let notice = format!("not replayed: {what} {}, {why}; it went to its own server{more}", shown(&key.url));
         // Who listens to nothing wants to know nothing.
@@ -76,15 +84,23 @@ mod tests {
 
     #[test]
     fn each_is_handed_out_once_and_what_is_not_there_is_named_once() {
-        let exchange = |url| Exchange { key: key(url), answer: Answer::Never, steps: Vec::new(), end: End::Held };
+        let exchange = |url, answer| Exchange { key: key(url), answer, steps: Vec::new(), end: End::Held };
         let (sender, mut notices) = mpsc::unbounded_channel();
-        let claims = Claims::new(&[exchange("http://x/a"), exchange("http://x/b"), exchange("http://x/a")], sender);
-        let asked = ["a", "a", "b", "a", "a", "c?secret=1"].map(|path| claims.claim(&key(&format!("http://x/{path}"))));
-        assert_eq!(asked, [Some(0), Some(2), Some(1), None, None, None]);
+        let recorded = [
+            exchange("http://x/a", Answer::Never),
+            exchange("http://x/b", Answer::Never),
+            exchange("http://x/a", Answer::Unseen),
+            exchange("http://x/a", Answer::Never),
+        ];
+        let claims = Claims::new(&recorded, sender);
+        let asked = ["a", "a", "a", "b", "a", "a", "c?secret=1"];
+        let got = asked.map(|path| claims.claim(key(&format!("http://x/{path}"))));
+        assert_eq!(got, [Some(0), None, Some(3), Some(1), None, None, None]);
         let told: Vec<String> = std::iter::from_fn(|| notices.try_recv().ok()).collect();
         assert_eq!(
             told,
             [
+                "not replayed: fetch GET http://x/a, whose answer was not recorded; it went to its own server",
                 "not replayed: fetch GET http://x/a, more often than it was recorded; it went to its own server",
                 "not replayed: fetch GET http://x/c, which was not recorded; it went to its own server",
             ]

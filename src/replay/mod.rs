@@ -31,7 +31,7 @@ impl Speed {
     /// How long something takes at this speed.
     fn pause(self, recorded: Duration) -> Duration {
         match self {
-            Self::Times(factor) => recorded.div_f64(factor),
+            Self::Times(factor) => Duration::try_from_secs_f64(recorded.as_secs_f64() / factor).unwrap_or(recorded),
             Self::Max => Duration::ZERO,
         }
     }

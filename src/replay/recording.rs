@@ -15,6 +15,8 @@ use crate::transport::{Connection, Direction, Message, Payload, Protocol, Timeli
 
 /// Close code of a socket that was closed without one (RFC 6455, section 7.4.1).
 const NO_CODE: u16 = 1005;
+/// A pause above this is none that anybody recorded, and no timer takes every number.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// What the recorder says of a request that the page's platform refused: nothing was sent, and it will refuse it again.
 const REFUSED: &str = "refused by the platform";
 
@@ -26,6 +28,8 @@ pub struct Recording {
     pub(super) cut: usize,
     /// Connections of which too little was seen to serve them again.
     pub(super) left_out: usize,
+    /// Answers whose bodies the page let go unread.
+    pub(super) unread: usize,
     /// The recording says of itself that something is missing.
     pub(super) gaps: bool,
 }
@@ -68,6 +72,8 @@ pub(super) enum Answer {
     Failed { after: Duration },
     /// Not before the page gave up.
     Never,
+    /// In a way that was not seen: its server has to be asked again.
+    Unseen,
 }
 
 /// Something that came.
@@ -116,7 +122,7 @@ impl Recording {
         let file = fs_err::File::open(path).map_err(|error| unreadable(error.into()))?;
         let recording =
             Self::of(Timeline::read(file).map_err(unreadable)?).map_err(|error| unreadable(error.into()))?;
-        if recording.exchanges.is_empty() {
+        if recording.exchanges.iter().all(|exchange| exchange.answer == Answer::Unseen) {
             return Err(ReplayError::Empty { path: path.to_owned() });
         }
         Ok(recording)
@@ -129,18 +135,16 @@ impl Recording {
             messages.entry(message.connection_id.clone()).or_default().push(message);
         }
         let mut recording = Self { gaps: timeline.lost() > 0, ..Self::default() };
-        for connection in timeline.connections().iter().filter(|connection| !connection.removed) {
+        // Of one without an address no page will ask.
+        for connection in timeline.connections().iter().filter(|one| !is_refused(one) && !one.url.is_empty()) {
             let mut messages = messages.remove(&connection.id).unwrap_or_default();
             messages.sort_by_key(|message| message.n);
             let is_cut = |message: &&Message| message.truncated && message.direction == Direction::In;
-            match Exchange::of(connection, &messages) {
-                Some(exchange) => {
-                    recording.cut += messages.iter().filter(is_cut).count();
-                    recording.exchanges.push(exchange);
-                }
-                None if is_refused(connection) => {}
-                None => recording.left_out += 1,
-            }
+            recording.cut += messages.iter().filter(is_cut).count();
+            let exchange = Exchange::of(connection, &messages);
+            recording.left_out += usize::from(exchange.answer == Answer::Unseen && !connection.removed);
+            recording.unread += usize::from(is_unread(connection, &messages));
+            recording.exchanges.push(exchange);
         }
         Ok(recording)
     }
@@ -154,7 +158,11 @@ impl Recording {
         }
         if self.left_out > 0 {
             let left_out = self.left_out;
-            told.push(format!("{left_out} recorded connections are not replayed, since their bodies were never read"));
+            told.push(format!("{left_out} recorded connections are not replayed, since their bodies were not seen"));
+        }
+        if self.unread > 0 {
+            let unread = self.unread;
+            told.push(format!("{unread} recorded answers were never read; they are replayed without their bodies"));
         }
         if self.gaps {
             told.push("the recording has gaps: what was exchanged there is not replayed".into());
@@ -164,8 +172,7 @@ impl Recording {
 }
 
 impl Exchange {
-    /// `None` where the recording does not say what to serve.
-    fn of(connection: &Connection, messages: &[Message]) -> Option<Self> {
+    fn of(connection: &Connection, messages: &[Message]) -> Self {
         let how = connection.fact("how");
         let is_events = connection.protocol == Protocol::Eventsource;
         let kind = match connection.protocol {
@@ -173,9 +180,6 @@ impl Exchange {
             Protocol::Eventsource if connection.fact("source") != "fetch" => Kind::EventSource,
             Protocol::Eventsource | Protocol::FetchStream => Kind::Fetch,
         };
-        if is_refused(connection) || (kind == Kind::Fetch && matches!(how, "unobserved" | "abandoned")) {
-            return None;
-        }
         let url = connection.url.split('#').next().unwrap_or_default().to_owned();
         let method = match connection.fact("method") {
             "" => "GET".to_owned(),
@@ -184,16 +188,27 @@ impl Exchange {
         let mut clock = Clock { last: connection.opened_at, sent: 0 };
         let answer = answer(kind, connection, messages.is_empty(), &mut clock);
         let mut steps = Vec::new();
+        let mut last_id = "";
         for message in messages {
             let when = clock.at(Some(message.timestamp));
             match message.direction {
                 Direction::Out => clock.sent += 1,
-                Direction::In => steps.extend(data(message, is_events).map(|data| Step { when, data })),
+                Direction::In if is_events => steps.push(Step { when, data: event(message, &mut last_id) }),
+                Direction::In => steps.extend(data(message).map(|data| Step { when, data })),
             }
         }
-        let end = end(kind, how, connection, clock.at(connection.closed_at));
-        Some(Self { key: Key { kind, method, url }, answer, steps, end })
+        let end = if connection.removed || is_unread(connection, messages) {
+            End::Proper { when: When::default(), code: NO_CODE, reason: String::new() }
+        } else {
+            end(kind, how, connection, clock.at(connection.closed_at))
+        };
+        Self { key: Key { kind, method, url }, answer, steps, end }
     }
+}
+
+/// An answer that nothing of the page can read any more, and nothing did.
+fn is_unread(connection: &Connection, messages: &[Message]) -> bool {
+    connection.fact("how") == "abandoned" && messages.is_empty()
 }
 
 fn is_refused(connection: &Connection) -> bool {
@@ -210,7 +225,8 @@ impl Clock {
     /// A moment, in milliseconds of the recording, seen from the one before it.
     fn at(&mut self, moment: Option<f64>) -> When {
         let moment = moment.unwrap_or(self.last).max(self.last);
-        let pause = Duration::try_from_secs_f64((moment - self.last) / 1000.0).unwrap_or_default();
+        let pause = Duration::try_from_secs_f64((moment - self.last) / 1000.0);
+        let pause = pause.map_or(LONGEST, |pause| pause.min(LONGEST));
         self.last = moment;
         When { sent: self.sent, pause }
     }
@@ -230,12 +246,14 @@ fn answer(kind: Kind, connection: &Connection, is_empty: bool, clock: &mut Clock
         Kind::EventSource => {
             Answer::Body { after: Duration::ZERO, status: 200, content_type: "text/event-stream".into() }
         }
+        Kind::Fetch if connection.fact("how") == "unobserved" => Answer::Unseen,
         Kind::Fetch => match connection.number("status").and_then(|status| u16::try_from(status).ok()) {
             Some(status) => {
                 let headers = connection.metadata.get("headersMs").and_then(Value::as_f64).map(|ms| began + ms);
                 let content_type = as_utf8(connection.fact("contentType"));
                 Answer::Body { after: clock.at(headers).pause, status, content_type }
             }
+            None if connection.removed => Answer::Unseen,
             None if has_failed => Answer::Failed { after: clock.at(closed).pause },
             None => Answer::Never,
         },
@@ -273,29 +291,34 @@ fn end(kind: Kind, how: &str, connection: &Connection, when: When) -> End {
 }
 
 /// What is served for a message.
-fn data(message: &Message, is_event: bool) -> Option<Data> {
+fn data(message: &Message) -> Option<Data> {
     match message.payload() {
         Payload::Bytes(base64) => STANDARD.decode(base64).ok().map(Data::Bytes),
-        Payload::Text(text) if is_event => Some(Data::Event(event(message, text))),
         Payload::Text(text) => Some(Data::Text(text.to_owned())),
     }
 }
 
-/// An event as it stands in a stream.
-fn event(message: &Message, content: &str) -> String {
+/// An event as it stands in a stream. `last_id` is what the one before left: an event that says none keeps it.
+fn event<'a>(message: &'a Message, last_id: &mut &'a str) -> Data {
     let fact = |key: &str| message.metadata.get(key);
     let mut event = String::new();
     let mut field = |name: &str, value: &str| event.extend([name, ": ", value, "\n"]);
     if let Some(retry) = fact("retry").and_then(Value::as_u64) {
         field("retry", &retry.to_string());
     }
-    field("id", fact("lastEventId").and_then(Value::as_str).unwrap_or_default());
+    let id = fact("lastEventId").and_then(Value::as_str).unwrap_or_default();
+    if id != *last_id {
+        field("id", id);
+        *last_id = id;
+    }
     if let Some(kind) = message.kind.as_deref().filter(|kind| *kind != "message") {
         field("event", kind);
     }
-    content.split('\n').for_each(|line| field("data", line));
+    if let Payload::Text(content) = message.payload() {
+        content.split('\n').for_each(|line| field("data", line));
+    }
     event.push('\n');
-    event
+    Data::Event(event)
 }
 
 #[cfg(test)]

@@ -77,11 +77,10 @@ fn bodies_answers_and_ends() {
             "e",
             json!({ "source": "fetch", "how": "error", "error": "refused by the platform before anything was sent" }),
         ),
-        fetched("f", json!({ "source": "fetch" })),
         json!({ "kind": "connection", "id": "f", "removed": true }),
         json!({ "kind": "gap", "messages": 2 }),
     ]);
-    let [a, b, c] = &recording.exchanges[..] else { panic!("{recording:?}") };
+    let [a, b, c, d] = &recording.exchanges[..] else { panic!("{recording:?}") };
     assert_eq!(a.key, Key { kind: Kind::Fetch, method: "POST".into(), url: "http://x/a".into() });
     let after = Duration::from_millis(20);
     assert_eq!(a.answer, Answer::Body { after, status: 201, content_type: "text/plain; charset=utf-8".into() });
@@ -89,9 +88,47 @@ fn bodies_answers_and_ends() {
     assert_eq!(a.end, End::Proper { when: millis(0, 20), code: NO_CODE, reason: String::new() });
     assert_eq!(b.answer, Answer::Failed { after: Duration::from_millis(50) });
     assert_eq!(c.answer, Answer::Never);
+    assert_eq!(d.answer, Answer::Unseen);
     assert_eq!(recording.left_out, 1);
     let told = recording.reservations();
     assert!(told.len() == 2 && told[0].contains("1 recorded connections") && told[1].contains("gaps"), "{told:?}");
+}
+
+#[test]
+fn answers_without_a_body_keep_their_places() {
+    let mut empty = fetched("a", json!({ "source": "fetch", "status": 204, "headersMs": 5.0 }));
+    empty["removed"] = true.into();
+    let mut filtered = fetched("b", json!({ "source": "fetch" }));
+    filtered["removed"] = true.into();
+    let recording = parse(&[
+        empty,
+        filtered,
+        // As versions before wrote it.
+        fetched("c", json!({ "source": "fetch" })),
+        json!({ "kind": "connection", "id": "c", "removed": true }),
+        fetched("d", json!({ "source": "fetch", "status": 200, "how": "abandoned" })),
+        fetched("e", json!({ "source": "fetch", "status": 200, "how": "abandoned" })),
+        message("e", 1, 30.0, "in", json!("begun")),
+    ]);
+    let [a, b, c, d, e] = &recording.exchanges[..] else { panic!("{recording:?}") };
+    let none = End::Proper { when: When::default(), code: NO_CODE, reason: String::new() };
+    assert!(matches!(a.answer, Answer::Body { status: 204, .. }) && a.steps.is_empty() && a.end == none, "{a:?}");
+    assert_eq!((&b.answer, &c.answer), (&Answer::Unseen, &Answer::Unseen));
+    assert!(matches!(d.answer, Answer::Body { status: 200, .. }) && d.steps.is_empty() && d.end == none, "{d:?}");
+    assert_eq!((e.steps.len(), &e.end), (1, &End::Held));
+    assert_eq!((recording.left_out, recording.unread), (0, 1));
+}
+
+#[test]
+fn times_that_nobody_recorded_are_taken_for_long_ones() {
+    let mut late = message("s", 1, f64::MAX, "in", json!("x"));
+    late["protocol"] = json!("websocket");
+    let open = json!({ "kind": "connection", "id": "s", "protocol": "websocket", "url": "ws://x/", "state": "open",
+        "openedAt": 0.0, "metadata": { "subprotocol": "" } });
+    let recording = parse(&[open, late]);
+    let pause = recording.exchanges[0].steps[0].when.pause;
+    assert_eq!(pause, LONGEST);
+    assert!(crate::replay::Speed::Times(0.001).pause(pause) > LONGEST * 999);
 }
 
 #[test]
@@ -101,9 +138,15 @@ fn events_stand_as_in_a_stream() {
     let mut tick = message("s", 1, 5.0, "in", json!("a\nb"));
     tick["type"] = json!("tick");
     tick["metadata"] = json!({ "lastEventId": "7" });
-    let recording = parse(&[source, tick]);
+    let mut tock = message("s", 2, 6.0, "in", json!("c"));
+    tock["type"] = json!("message");
+    tock["metadata"] = json!({ "lastEventId": "7" });
+    let recording = parse(&[source, tick, tock]);
     let [exchange] = &recording.exchanges[..] else { panic!("{recording:?}") };
     let event = Data::Event("id: 7\nevent: tick\ndata: a\ndata: b\n\n".into());
-    assert_eq!(exchange.steps, [Step { when: millis(0, 5), data: event }]);
+    // The id is kept by itself.
+    let next = Data::Event("data: c\n\n".into());
+    let steps = [Step { when: millis(0, 5), data: event }, Step { when: millis(0, 1), data: next }];
+    assert_eq!(exchange.steps, steps);
     assert_eq!((exchange.key.kind, &exchange.end), (Kind::EventSource, &End::Held));
 }

@@ -111,7 +111,7 @@ async fn claim(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byte
     let Ok(key) = serde_json::from_slice(&body) else {
         return StatusCode::BAD_REQUEST.into_response();
     };
-    let claimed = shared.claims.claim(&key).map(|index| index.to_string()).unwrap_or_default();
+    let claimed = shared.claims.claim(key).map(|index| index.to_string()).unwrap_or_default();
     permitted(claimed.into_response(), &headers)
 }
 
@@ -163,7 +163,8 @@ async fn serve(
     }
     let speed = shared.speed;
     match exchange.answer.clone() {
-        Answer::Never => std::future::pending().await,
+        // No page is told to ask for the latter.
+        Answer::Never | Answer::Unseen => std::future::pending().await,
         Answer::Failed { after } => {
             sleep(speed.pause(after)).await;
             // Without a permission to read it, which is a failure to the page.

@@ -159,6 +159,30 @@ fn what_is_no_timeline_is_refused() {
     assert!(read("{\"kind\":\"header\",\"version\":9}\n").contains("format 9"));
 }
 
+/// A file that is one line, and tells how much of it was read.
+#[derive(Debug)]
+struct OneLine(u64);
+
+impl std::io::Read for OneLine {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.0 += into.len() as u64;
+        assert!(self.0 < 1 << 24, "nobody reads so much to see that it is no header");
+        into.fill(b' ');
+        Ok(into.len())
+    }
+}
+
+impl std::io::Seek for OneLine {
+    fn seek(&mut self, _: std::io::SeekFrom) -> std::io::Result<u64> {
+        Ok(0)
+    }
+}
+
+#[test]
+fn a_line_without_an_end_is_not_read_to_its_end() {
+    assert!(Timeline::read(OneLine(0)).unwrap_err().to_string().contains("no timeline"));
+}
+
 #[test]
 fn damaged_lines_are_counted_and_the_rest_is_read() {
     let header = "{\"kind\":\"header\",\"version\":1}\n";

@@ -28,6 +28,9 @@ pub enum TimelineError {
     Version(u64),
 }
 
+/// A header is shorter; whatever else is given may be one line without an end.
+const MAX_HEADER: u64 = 64 * 1024;
+
 /// A timeline.
 #[derive(Debug)]
 pub struct Timeline<R> {
@@ -56,7 +59,7 @@ impl<R: Read + Seek> Timeline<R> {
         input.rewind()?;
         let mut input = BufReader::new(input);
         let mut line = Vec::new();
-        let mut offset = input.read_until(b'\n', &mut line)? as u64;
+        let mut offset = input.by_ref().take(MAX_HEADER).read_until(b'\n', &mut line)? as u64;
         let header: Value = serde_json::from_slice(&line).map_err(|_| TimelineError::NoHeader)?;
         match (header["kind"].as_str(), header["version"].as_u64()) {
             (Some("header"), Some(VERSION)) => {}
@@ -93,11 +96,12 @@ impl<R: Read + Seek> Timeline<R> {
         match record["kind"].as_str() {
             Some("connection") => {
                 let connection: Connection = record::of(&record);
-                if !connection.removed {
-                    let at = self.connection_at(&connection.id);
+                let at = self.connection_at(&connection.id);
+                // Earlier versions said no more of one that was taken back.
+                if connection.removed && connection.url.is_empty() {
+                    self.connections[at].removed = true;
+                } else {
                     self.connections[at] = connection;
-                } else if let Some(at) = self.by_id.get(&connection.id) {
-                    self.connections[*at].removed = true;
                 }
             }
             Some("message") => {

@@ -133,7 +133,9 @@ test('a removed connection and a late payload are records of their own', () => {
   const { all, sink } = collector();
   engine.connect(sink);
   engine.flush();
-  assert.deepEqual(all()[0], { kind: 'connection', id: gone, removed: true });
+  const { kind, id: removedId, url, removed } = all()[0];
+  assert.deepEqual([kind, removedId, url, removed], ['connection', gone, engine.getConnections()[0].url, true]);
+  assert.equal(engine.getConnections().length, 1);
   const payload = all().find(({ kind }) => kind === 'payload');
   assert.deepEqual([payload.id, payload.payload.base64], [message.id, 'AQID']);
 });

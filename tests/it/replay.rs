@@ -91,11 +91,12 @@ fn record(project: &TempDir) -> (String, PathBuf) {
 fn said(file: &PathBuf) -> Vec<(String, Vec<String>)> {
     let text = fs_err::read_to_string(file).unwrap();
     let records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let taken_back: Vec<&Value> = records.iter().filter(|it| it["removed"] == true).map(|it| &it["id"]).collect();
     let mut all: Vec<(String, String, Vec<String>)> = Vec::new();
-    for record in &records {
+    for record in records.iter().filter(|record| !taken_back.contains(&&record["id"])) {
         let id = record["id"].as_str().unwrap_or_default();
         match record["kind"].as_str().unwrap() {
-            "connection" if record["removed"] != true && all.iter().all(|(known, ..)| known != id) => {
+            "connection" if all.iter().all(|(known, ..)| known != id) => {
                 all.push((id.to_owned(), record["url"].as_str().unwrap().to_owned(), Vec::new()));
             }
             "message" => {
@@ -167,6 +168,85 @@ it.each([
   expect(await closed).toMatchObject(expected);
 });
 "#;
+
+/// Asks one address for what differs from one time to the next, and for what is hard to find again.
+const ASKS: &str = r#"import { expect, it } from 'vitest';
+const base = globalThis.__FIXTURE_URL__;
+
+it('polls', async () => {
+  const told = [];
+  for (const [status, body] of [['204'], ['205'], ['200', '{"n":1}'], ['204'], ['200', 'last']]) {
+    const response = await fetch(base + '/api/echo', { method: 'POST', body, headers: { 'x-ait': status } });
+    told.push(response.status + (await response.text()));
+  }
+  expect(told).toEqual(['204', '205', '200{"n":1}', '204', '200last']);
+  const head = await fetch(base + '/api/echo', { method: 'HEAD' });
+  expect([head.status, await head.text()]).toEqual([200, '']);
+});
+
+it('reads one answer of two', async () => {
+  const put = (body) => fetch(base + '/api/echo', { method: 'PUT', body });
+  globalThis.kept = await put('never read');
+  expect(await (await put('read')).text()).toBe('read');
+});
+
+it('asks at a long address', async () => {
+  expect((await (await fetch(base + '/api/items?' + 'x'.repeat(5_000) + '#part')).json()).length).toBe(2);
+});
+
+it.each([
+  'data: {"a":1}\n\ndata: [DONE]\n\n',
+  'event: tick\ndata: 1\n\nevent: tock\ndata: two\ndata: lines\n\n',
+  'id: 7\ndata: a\n\ndata: b\n\nid: 8\nevent: tick\ndata: c\n\nid: \ndata: d\n\n',
+  'retry: 50\ndata: a\n\n',
+])('reads the events %j', async (text) => {
+  const response = await fetch(base + '/events?send=' + encodeURIComponent(text));
+  expect(await response.text()).toBe(text);
+});
+"#;
+
+#[test]
+fn each_request_gets_the_answer_that_it_got() {
+    let project = project(ASKS);
+    let (url, recorded) = record(&project);
+    let replayed = run(&project, &url).args(["--replay".as_ref(), recorded.as_os_str()]).run();
+    replayed.expect_code(0);
+    assert_eq!(said(&timeline(&replayed)), said(&recorded));
+    assert!(!replayed.transcript().contains("not replayed"), "{}", replayed.transcript());
+}
+
+/// Holds more connections than a browser keeps to one server, or at all.
+const HOLDS: &str = r#"import { expect, it } from 'vitest';
+const base = globalThis.__FIXTURE_URL__;
+const held = [];
+
+it('reads no answers', async () => {
+  for (let i = 0; i < 300; i++) held.push(await fetch(base + '/api/echo', { method: 'POST', body: 'track' }));
+  expect((await (await fetch(base + '/api/items')).json()).length).toBe(2);
+});
+
+it('listens to two servers', async () => {
+  for (let i = 0; i < 8; i++) {
+    const source = new EventSource(base.replace('127.0.0.1', i % 2 ? 'localhost' : '127.0.0.1') + '/events?hold&send=data:+x%0A%0A');
+    held.push(source);
+    await new Promise((resolve) => source.addEventListener('message', resolve));
+  }
+  expect((await (await fetch(base + '/api/items')).json()).length).toBe(2);
+  for (const source of held) source.close?.();
+});
+"#;
+
+#[test]
+fn what_is_held_open_keeps_nothing_else_from_coming() {
+    let project = project(HOLDS);
+    let (url, recorded) = record(&project);
+    let replayed = run(&project, &url)
+        .args(["--replay".as_ref(), recorded.as_os_str()])
+        .args(["--replay-speed", "max", "--test-timeout", "20000"])
+        .run();
+    replayed.expect_code(0);
+    assert!(!replayed.transcript().contains("not replayed"), "{}", replayed.transcript());
+}
 
 #[test]
 fn sockets_end_as_they_ended() {
@@ -256,9 +336,20 @@ it('asks', async () => {
 fn other_files_and_places_are_refused_at_once() {
     let project = project("import { it } from 'vitest'; it('runs', () => {});");
     fs_err::write(project.path().join("other.jsonl"), "{}\n").unwrap();
+    fs_err::write(project.path().join("empty.jsonl"), "").unwrap();
+    fs_err::write(project.path().join("bytes.jsonl"), [0xff, 0xfe, b'{', 0]).unwrap();
+    let header = r#"{"kind":"header","version":1}"#;
+    fs_err::write(project.path().join("cut.jsonl"), format!("{header}\n{{\"kind\":\"conn")).unwrap();
+    // One line, of which nothing has to be kept.
+    fs_err::File::create(project.path().join("line.jsonl")).unwrap().set_len(1 << 40).unwrap();
     for (arguments, told) in [
         (["--replay", "no.jsonl", "--target", "chrome"], "no.jsonl"),
         (["--replay", "other.jsonl", "--target", "chrome"], "no header"),
+        (["--replay", "empty.jsonl", "--target", "chrome"], "no header"),
+        (["--replay", "bytes.jsonl", "--target", "chrome"], "no header"),
+        (["--replay", "line.jsonl", "--target", "chrome"], "no header"),
+        (["--replay", "cut.jsonl", "--target", "chrome"], "no connection that can be replayed"),
+        (["--replay", ".", "--target", "chrome"], "irectory"),
         (["--replay", "other.jsonl", "--target", "webkit"], "--target chrome"),
         (["--replay-speed", "max", "--target", "chrome"], "--replay"),
     ] {

@@ -180,9 +180,10 @@ class Engine {
     this.subscribers.changed();
   };
 
-  /** Forgets a connection that turned out to be none. */
+  /** Forgets a connection that turned out to be none. Who replays the others needs to know that it was there. */
   removeConnection = (id: string): void => {
-    if (this.registry.remove(id)) this.outbox.removed(id);
+    const connection = this.registry.remove(id);
+    if (connection) this.outbox.connection({ ...connection, removed: true });
     this.subscribers.changed();
   };
 

@@ -31,6 +31,9 @@ export type BatchSink = (batch: TransportBatch) => unknown;
 /** Writes a message in another way; nothing for one that has no other. */
 export type RowWriter = typeof rowLine;
 
+/** `removed`: it turned out to be none, an answer without a body or from an address that is not to be recorded. */
+type ConnectionRecord = TransportConnection & { removed?: true };
+
 /** The payload of a message that has left already. */
 interface Late {
   row: Row;
@@ -40,7 +43,7 @@ interface Late {
 export class Outbox {
   private rows = new RingBuffer<Row>(MAX_WAITING);
   private late = new RingBuffer<Late>(MAX_WAITING);
-  private changed = new SafeMap<string, TransportConnection | undefined>();
+  private changed = new SafeMap<string, ConnectionRecord>();
   private sink: BatchSink | undefined;
   private writer: RowWriter | undefined;
   private busy = false;
@@ -77,15 +80,9 @@ export class Outbox {
     };
   }
 
-  connection(connection: TransportConnection): void {
+  connection(connection: ConnectionRecord): void {
     if (!this.collects) return;
     this.changed.set(connection.id, connection);
-    this.schedule();
-  }
-
-  removed(id: string): void {
-    if (!this.collects) return;
-    this.changed.set(id, undefined);
     this.schedule();
   }
 
@@ -191,8 +188,8 @@ export class Outbox {
     const records: string[] = [];
     if (this.tellsCoverage) records[records.length] = this.covered;
     this.tellsCoverage = false;
-    this.changed.forEach((connection, id) => {
-      records[records.length] = lineOf({ kind: 'connection', ...(connection ?? { id, removed: true }) });
+    this.changed.forEach((connection) => {
+      records[records.length] = lineOf({ kind: 'connection', ...connection });
     });
     this.changed.clear();
     if (this.lost) records[records.length] = lineOf({ kind: 'gap', messages: this.lost });

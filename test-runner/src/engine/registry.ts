@@ -87,10 +87,12 @@ export class Registry {
   }
 
   /** Forgets one that turned out to be none. */
-  remove(id: string): boolean {
-    if (!this.entries.delete(id)) return false;
+  remove(id: string): TransportConnection | undefined {
+    const entry = this.entries.get(id);
+    if (!entry) return undefined;
+    this.entries.delete(id);
     this.total--;
-    return true;
+    return entry.connection;
   }
 
   list(): TransportConnection[] {

@@ -134,8 +134,10 @@ class Calls {
     const { engine, allows } = this.options;
     const url = this.url(response) || call.url;
     const status = this.status(response);
-    if ((allows && !allows(url)) || isNullBody(status) || call.method === 'HEAD') {
+    const isAllowed = !allows || allows(url);
+    if (!isAllowed || isNullBody(status) || call.method === 'HEAD') {
       call.watch?.end();
+      if (isAllowed) engine.update(call.id, { metadata: { status, headersMs: ticks() - call.started } });
       engine.removeConnection(call.id);
       return;
     }

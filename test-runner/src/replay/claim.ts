@@ -1,5 +1,7 @@
 // Asks the host which recorded connection is the one that the page is about to make. The page waits for the answer: once
-// the platform has begun to connect there is no way back.
+// the platform has begun to connect there is no way back. A request that is waited for is also exempt from the browser's
+// limit of six connections to one server, and leaves its own to what is played next: however many connections a
+// recording holds open, to however many servers, there is one more.
 import { apply, construct, getterOf, toJson } from '../shared/natives.ts';
 
 export type Kind = 'websocket' | 'fetch' | 'eventsource';

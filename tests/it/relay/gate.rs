@@ -6,6 +6,7 @@ use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
@@ -239,5 +240,22 @@ async fn what_is_no_agent_is_silenced_and_nothing_brings_the_relay_down() {
     let mut rest = Vec::new();
     timeout(WITHIN, raw.read_to_end(&mut rest)).await.unwrap().unwrap();
     assert_eq!(get(&relay, &format!("/at/{right}/target.js"), "").await.0, 200);
+    relay.shutdown().await;
+}
+
+/// A page that ends its connection has ended it in order, whether or not it has said hello.
+#[tokio::test]
+async fn a_close_frame_is_answered() {
+    let relay = relay().await;
+    for says_hello in [true, false] {
+        let path = format!("/at/{}/target/{}", code(&relay), if says_hello { "one" } else { "two" });
+        let mut socket = dial(&relay, &path, None).await.unwrap();
+        if says_hello {
+            hello(&mut socket, "d1").await;
+        }
+        let frame = CloseFrame { code: CloseCode::Normal, reason: "enough".into() };
+        socket.send(Message::Close(Some(frame))).await.unwrap();
+        assert_eq!(closed(&mut socket).await, (1000, "enough".to_owned()), "hello: {says_hello}");
+    }
     relay.shutdown().await;
 }

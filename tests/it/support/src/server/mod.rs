@@ -7,7 +7,7 @@
 //! | `/lab/*` | files of `fixtures/transport/lab`, and `recorder.js`: the script that the server was started with |
 //! | `/html?body=..&policy=..` | this document, with this Content-Security-Policy if one is given |
 //! | `/hang` | never answers |
-//! | `/api/items`, `/api/status/{code}`, `/api/echo` | JSON, an answer with that status, the request's body back |
+//! | `/api/items`, `/api/status/{code}`, `/api/echo` | JSON, an answer with that status, the request's body back, with the status in its header `x-ait` |
 //! | `/chunks?n=5&gap=20&size=16` | `n` chunks of `size` bytes, `gap` ms apart |
 //! | `/sse?n=3&gap=5` | `n` events `tick` with ids, then one `done`; an `EventSource` that comes back gets 204 |
 //! | `/ws/echo?hello=..` | says the texts, then echoes text and binary; takes the subprotocols `echo.v1` and `echo.v2`; the text `close:<code>:<reason>` closes, `drop` ends the connection, `deaf` leaves the page's close frame without an answer |
@@ -156,5 +156,10 @@ async fn status(Path(code): Path<u16>) -> impl IntoResponse {
 
 async fn echo(headers: HeaderMap, body: Bytes) -> impl IntoResponse {
     let kind = headers.get(CONTENT_TYPE).cloned();
-    ([(CONTENT_TYPE, kind.unwrap_or_else(|| HeaderValue::from_static("application/octet-stream")))], body)
+    let asked = headers.get("x-ait").and_then(|status| StatusCode::from_bytes(status.as_bytes()).ok());
+    (
+        asked.unwrap_or_default(),
+        [(CONTENT_TYPE, kind.unwrap_or_else(|| HeaderValue::from_static("application/octet-stream")))],
+        body,
+    )
 }
