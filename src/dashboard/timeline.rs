@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::transport::lost_in;
+
 /// Messages that are kept. More than a person scrolls through; the report has them all.
 const MAX_MESSAGES: usize = 100_000;
 /// Bytes of payloads that are kept, all messages together.
@@ -15,7 +17,7 @@ const MAX_BYTES: usize = 64 << 20;
 const MAX_PAYLOAD: usize = 64 << 10;
 /// Bytes of a payload that stand in the line of its message; the page makes previews of a hundred characters.
 const MAX_PREVIEW: usize = 400;
-/// Connections that are kept; a page that opens more polls.
+/// Connections that are told apart; a page that opens more polls.
 const MAX_CONNECTIONS: usize = 10_000;
 /// Messages of one patch: a megabyte at most, so that results are never long behind them.
 const BATCH: usize = 5_000;
@@ -29,6 +31,8 @@ pub(super) struct Timeline {
     bytes: usize,
     connections: Vec<Connection>,
     connection_index: HashMap<String, usize>,
+    /// Places of connections that turned out to be none.
+    free: Vec<usize>,
     tests: Vec<String>,
     test_index: HashMap<String, usize>,
     /// Messages by the page's id whose payload is still to come.
@@ -113,10 +117,11 @@ impl Timeline {
         for record in records {
             self.revision += 1;
             match text(record, "kind") {
+                "connection" if record["removed"] == true => self.forget(text(record, "id")),
                 "connection" => drop(self.connect(record)),
                 "message" => self.add(record),
                 "payload" => self.complete(record),
-                "gap" => self.lost = self.lost.saturating_add(record["messages"].as_u64().unwrap_or(1)),
+                "gap" => self.lost = self.lost.saturating_add(lost_in(record)),
                 _ => {}
             }
         }
@@ -174,20 +179,16 @@ impl Timeline {
         self.messages.get(usize::try_from(n.checked_sub(self.first)?).ok()?)
     }
 
-    /// The place of the connection that a record is about; `None` for one too many.
-    fn connect(&mut self, record: &Value) -> Option<usize> {
+    /// The place of the connection that a record is about.
+    fn connect(&mut self, record: &Value) -> usize {
         let id = text(record, if text(record, "kind") == "connection" { "id" } else { "connectionId" });
-        let known = self.connection_index.get(id).copied();
-        let place = match known {
-            Some(place) => place,
-            None if self.connections.len() >= MAX_CONNECTIONS => return None,
-            None => {
-                let (protocol, url, state) = (text(record, "protocol").into(), String::new(), String::new());
-                self.connections.push(Connection { protocol, url, state, changed: self.revision });
-                self.connection_index.insert(id.to_owned(), self.connections.len() - 1);
-                self.connections.len() - 1
-            }
+        let place = match self.connection_index.get(id) {
+            Some(place) => *place,
+            None => self.place(id, text(record, "protocol")),
         };
+        if place == MAX_CONNECTIONS {
+            return place;
+        }
         if text(record, "kind") == "connection" {
             let one = &mut self.connections[place];
             one.changed = self.revision;
@@ -197,14 +198,38 @@ impl Timeline {
                 }
             }
         }
-        Some(place)
+        place
+    }
+
+    /// A place for a connection that is new; the last one is that of all for which there is none left.
+    fn place(&mut self, id: &str, protocol: &str) -> usize {
+        let (protocol, url, state) = (protocol.to_owned(), String::new(), String::new());
+        let mut one = Connection { protocol, url, state, changed: self.revision };
+        let place = self.free.pop().unwrap_or(self.connections.len()).min(MAX_CONNECTIONS);
+        if place < MAX_CONNECTIONS {
+            self.connection_index.insert(id.to_owned(), place);
+        } else {
+            one.url = format!("(further connections than the first {MAX_CONNECTIONS})");
+        }
+        match self.connections.get_mut(place) {
+            Some(_) if place == MAX_CONNECTIONS => {}
+            Some(free) => *free = one,
+            None => self.connections.push(one),
+        }
+        place
+    }
+
+    /// A connection turned out to be none: an answer without a body.
+    fn forget(&mut self, id: &str) {
+        let Some(place) = self.connection_index.remove(id) else { return };
+        let one = &mut self.connections[place];
+        "removed".clone_into(&mut one.state);
+        one.changed = self.revision;
+        self.free.push(place);
     }
 
     fn add(&mut self, record: &Value) {
-        let Some(connection) = self.connect(record) else {
-            self.lost += 1;
-            return;
-        };
+        let connection = self.connect(record);
         let payload = Payload::of(record);
         if payload.cut {
             self.incomplete.insert(text(record, "id").to_owned(), self.total());
@@ -340,6 +365,38 @@ mod tests {
         let (told, _) = shown(&timeline, known);
         assert_eq!((&told["lost"], &told["connections"][0]["state"]), (&json!(3), &json!("closed")));
         assert_eq!((&told["messages"][0][0], &told["tests"]), (&json!(2), &json!(["a > 1"])));
+    }
+
+    #[test]
+    fn what_turned_out_to_be_no_connection_leaves_its_place() {
+        let mut timeline = Timeline::default();
+        let removed = |id: &str| json!({ "kind": "connection", "id": id, "removed": true });
+        timeline.take(&[removed("c0"), connection("c1", "open"), connection("c2", "open"), removed("c2")]);
+        let (told, known) = shown(&timeline, Cursor::default());
+        let states: Vec<&Value> = told["connections"].as_array().unwrap().iter().map(|one| &one["state"]).collect();
+        assert_eq!(states, ["open", "removed"]);
+        for _ in 0..2 * MAX_CONNECTIONS {
+            timeline.take(&[connection("c3", "open"), removed("c3")]);
+        }
+        timeline.take(&[connection("c4", "open")]);
+        let (told, _) = shown(&timeline, known);
+        assert_eq!(
+            told["connections"],
+            json!([{ "n": 1, "protocol": "websocket", "url": "wss://h/", "state": "open" }])
+        );
+    }
+
+    #[test]
+    fn messages_of_connections_beyond_all_places_are_kept() {
+        let mut timeline = Timeline::default();
+        let many: Vec<Value> = (0..MAX_CONNECTIONS + 5).map(|n| connection(&format!("c{n}"), "open")).collect();
+        timeline.take(&many);
+        let mut late = message(0, &json!("x"));
+        late["connectionId"] = format!("c{}", MAX_CONNECTIONS + 3).into();
+        timeline.take(&[late, json!({ "kind": "gap", "pieces": 5 })]);
+        let (told, _) = shown(&timeline, Cursor::default());
+        assert_eq!(told["connections"].as_array().unwrap().len(), MAX_CONNECTIONS + 1);
+        assert_eq!((&told["messages"][0][1], &told["lost"]), (&json!(MAX_CONNECTIONS), &json!(5)));
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub fn reporters(settings: &Settings, stdout: Option<&Terminal>) -> Result<Vec<B
     let mut all: Vec<Box<dyn Reporter>> = Vec::new();
     if let Some(dir) = &settings.report.dir {
         let folder = ReportFolder::prepare(dir.value.clone())?;
-        all.push(Box::new(Records::new(folder.clone())));
-        all.push(Box::new(Artifacts::new(folder)));
+        all.push(Box::new(Artifacts::new(folder.clone())));
+        all.push(Box::new(Records::new(folder)));
     }
     let (files, on_stdout): (Vec<_>, Vec<_>) = settings.report.reporters.iter().partition(|c| c.file.is_some());
     for choice in files.into_iter().chain(on_stdout) {

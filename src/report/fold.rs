@@ -6,6 +6,7 @@ use crate::event::{
     Counts, EventKind, FileResult, PageInfo, PageState, RunEvent, RunInfo, RunResult, TestError, TestInfo, TestMode,
     TestResult, TestState, UncaughtOrigin,
 };
+use crate::exit::Exit;
 use crate::ident::{FileId, TestId};
 
 use super::traffic::Traffic;
@@ -99,6 +100,11 @@ pub enum FileVerdict {
 }
 
 impl Fold {
+    /// Whether the run was asked to end before it was through, or ended without a last word.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.result.as_ref().map(|result| result.exit), None | Some(Exit::Interrupted | Exit::Terminated))
+    }
+
     /// Counts one more event in.
     pub fn apply(&mut self, event: &RunEvent) {
         self.at = self.at.max(event.at);

@@ -115,6 +115,8 @@ impl Traffic {
                     self.connections.insert(text("id").to_owned(), Place { protocol, url });
                 }
                 "message" => self.message(record, test),
+                // A message again, now with its bytes, or as many as there was room for.
+                "payload" => self.cut += u64::from(record["truncated"] == true),
                 "coverage" => {
                     let coverage = Coverage::deserialize(record).unwrap_or_default();
                     self.coverage.insert(coverage.session.clone(), coverage);

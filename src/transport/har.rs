@@ -12,6 +12,9 @@ use super::record::{Connection, Direction, Message, Payload, Protocol};
 use super::selection::Selection;
 use super::timeline::Timeline;
 
+/// What stands where something is missing.
+const CUT: &str = "cut: only a start of the payload was kept";
+
 /// Writes the connections of the wanted messages (all connections where every message is), one at a time.
 ///
 /// # Errors
@@ -30,43 +33,175 @@ pub fn write_har<R: Read + Seek>(
     }
     let mut first = true;
     for (number, indices) in of_connection.into_iter().enumerate() {
-        let mut messages = Vec::new();
-        for index in indices {
-            messages.extend(timeline.wanted(index, selection)?);
-        }
-        let connection = &timeline.connections()[number];
-        if connection.removed || connection.url.is_empty() || (messages.is_empty() && !selection.is_everything()) {
+        let connection = timeline.connections()[number].clone();
+        if connection.removed || connection.url.is_empty() {
             continue;
         }
-        let entry = entry(connection, timeline.wall_time(connection, connection.opened_at), &messages);
-        write!(out, "{}\n{entry}", if first { "" } else { "," })?;
-        first = false;
+        let mut entry = Entry::of(connection);
+        for index in indices {
+            if let Some(message) = timeline.wanted(index, selection)? {
+                if entry.messages == 0 {
+                    entry.begin(first, out)?;
+                }
+                entry.take(&message, out)?;
+            }
+        }
+        if entry.messages > 0 || selection.is_everything() {
+            if entry.messages == 0 {
+                entry.begin(first, out)?;
+            }
+            entry.end(timeline, out)?;
+            first = false;
+        }
     }
     writeln!(out, "\n]}}}}")
 }
 
-fn entry(connection: &Connection, opened: f64, messages: &[Message]) -> Value {
-    let last = messages.last().map_or(connection.opened_at, |message| message.timestamp);
-    let time = (connection.closed_at.unwrap_or(last) - connection.opened_at).max(0.0);
-    let wait = connection.metadata.get("headersMs").and_then(Value::as_f64).unwrap_or(0.0).min(time);
-    let mut entry = json!({
-        "startedDateTime": date(opened),
-        "time": time,
-        "request": request(connection),
-        "response": response(connection, messages),
-        "cache": {},
-        "timings": {
-            "blocked": -1, "dns": -1, "ssl": -1, "connect": -1, "send": 0, "wait": wait, "receive": time - wait,
-        },
-        "_resourceType": resource_type(connection),
-        "_connectionId": connection.id,
-    });
-    match connection.protocol {
-        Protocol::Websocket => entry["_webSocketMessages"] = messages.iter().map(frame).collect(),
-        Protocol::Eventsource => entry["_eventSourceMessages"] = messages.iter().map(event).collect(),
-        Protocol::FetchStream => {}
+/// An entry on its way out. Messages are written as they come, and what they add up to behind them: a socket may have had
+/// more than fits into memory.
+struct Entry {
+    connection: Connection,
+    messages: u64,
+    last: Option<f64>,
+    size: u64,
+    cut: bool,
+    body: Body,
+}
+
+impl Entry {
+    fn of(connection: Connection) -> Self {
+        Self { connection, messages: 0, last: None, size: 0, cut: false, body: Body::default() }
     }
-    entry
+
+    fn list(&self) -> Option<&'static str> {
+        match self.connection.protocol {
+            Protocol::Websocket => Some("_webSocketMessages"),
+            Protocol::Eventsource => Some("_eventSourceMessages"),
+            Protocol::FetchStream => None,
+        }
+    }
+
+    fn begin(&self, first: bool, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "{}\n{{", if first { "" } else { "," })?;
+        self.list().map_or(Ok(()), |list| write!(out, "\"{list}\":["))
+    }
+
+    fn take(&mut self, message: &Message, out: &mut dyn Write) -> io::Result<()> {
+        let comma = if self.messages == 0 { "" } else { "," };
+        match self.connection.protocol {
+            Protocol::Websocket => write!(out, "{comma}{}", frame(message))?,
+            Protocol::Eventsource => write!(out, "{comma}{}", event(message))?,
+            Protocol::FetchStream => self.body.take(message),
+        }
+        self.messages += 1;
+        self.last = Some(message.timestamp);
+        self.size = self.size.saturating_add(message.size);
+        self.cut |= message.truncated;
+        Ok(())
+    }
+
+    fn end<R: Read + Seek>(mut self, timeline: &Timeline<R>, out: &mut dyn Write) -> io::Result<()> {
+        if self.list().is_some() {
+            write!(out, "],")?;
+        }
+        let opened = timeline.wall_time(&self.connection, self.connection.opened_at);
+        let rest = self.rest(opened).to_string();
+        // An object of its own: what is written already goes before its first field.
+        write!(out, "{}", rest.strip_prefix('{').unwrap_or(&rest))
+    }
+
+    fn rest(&mut self, opened: f64) -> Value {
+        let connection = &self.connection;
+        let last = self.last.unwrap_or(connection.opened_at);
+        let time = (connection.closed_at.unwrap_or(last) - connection.opened_at).max(0.0);
+        let wait = connection.metadata.get("headersMs").and_then(Value::as_f64).unwrap_or(0.0).min(time);
+        json!({
+            "startedDateTime": date(opened),
+            "time": time,
+            "request": request(connection),
+            "response": self.response(),
+            "cache": {},
+            "timings": {
+                "blocked": -1, "dns": -1, "ssl": -1, "connect": -1, "send": 0, "wait": wait, "receive": time - wait,
+            },
+            "_resourceType": resource_type(&self.connection),
+            "_connectionId": self.connection.id,
+        })
+    }
+
+    fn response(&mut self) -> Value {
+        let connection = &self.connection;
+        let opened = connection.state == "open" || connection.metadata.contains_key("subprotocol") || self.messages > 0;
+        let (status, words) = match (connection.protocol, connection.number("status")) {
+            (_, Some(status)) => (status, ""),
+            (Protocol::Websocket, None) if opened => (101, "Switching Protocols"),
+            (Protocol::Eventsource, None) if opened => (200, "OK"),
+            _ => (0, ""),
+        };
+        let error = connection.fact("error").to_owned();
+        let mut response = json!({
+            "status": status,
+            "statusText": words,
+            "httpVersion": "",
+            "headers": [],
+            "cookies": [],
+            "content": self.content(),
+            "redirectURL": "",
+            "headersSize": -1,
+            "bodySize": -1,
+        });
+        if !error.is_empty() {
+            response["_error"] = error.into();
+        }
+        response
+    }
+
+    fn content(&mut self) -> Value {
+        let connection = &self.connection;
+        let mut content = Map::new();
+        let kind = match connection.fact("contentType") {
+            "" if connection.protocol == Protocol::Eventsource => "text/event-stream",
+            "" => "x-unknown",
+            kind => kind,
+        };
+        content.insert("size".into(), connection.number("bodyBytes").unwrap_or(self.size).into());
+        content.insert("mimeType".into(), kind.into());
+        if connection.protocol == Protocol::FetchStream {
+            std::mem::take(&mut self.body).into(&mut content);
+        }
+        if self.cut {
+            content.insert("comment".into(), CUT.into());
+        }
+        content.into()
+    }
+}
+
+/// A body, where it was seen: texts as they are, as soon as there are bytes all of it as base64.
+#[derive(Default)]
+struct Body {
+    bytes: Vec<u8>,
+    is_binary: bool,
+}
+
+impl Body {
+    fn take(&mut self, message: &Message) {
+        match message.payload() {
+            Payload::Text(text) => self.bytes.extend_from_slice(text.as_bytes()),
+            Payload::Bytes(text) => {
+                self.is_binary = true;
+                self.bytes.extend(BASE64_STANDARD.decode(text).unwrap_or_default());
+            }
+        }
+    }
+
+    fn into(self, content: &mut Map<String, Value>) {
+        if self.is_binary {
+            content.insert("encoding".into(), "base64".into());
+            content.insert("text".into(), BASE64_STANDARD.encode(&self.bytes).into());
+        } else {
+            content.insert("text".into(), String::from_utf8(self.bytes).unwrap_or_default().into());
+        }
+    }
 }
 
 fn resource_type(connection: &Connection) -> &'static str {
@@ -95,68 +230,6 @@ fn request(connection: &Connection) -> Value {
     })
 }
 
-fn response(connection: &Connection, messages: &[Message]) -> Value {
-    let (status, words) = match (connection.protocol, connection.number("status")) {
-        (_, Some(status)) => (status, ""),
-        (Protocol::Websocket, None) if opened(connection, messages) => (101, "Switching Protocols"),
-        (Protocol::Eventsource, None) if opened(connection, messages) => (200, "OK"),
-        _ => (0, ""),
-    };
-    let mut response = json!({
-        "status": status,
-        "statusText": words,
-        "httpVersion": "",
-        "headers": [],
-        "cookies": [],
-        "content": content(connection, messages),
-        "redirectURL": "",
-        "headersSize": -1,
-        "bodySize": -1,
-    });
-    let error = connection.fact("error");
-    if !error.is_empty() {
-        response["_error"] = error.into();
-    }
-    response
-}
-
-fn opened(connection: &Connection, messages: &[Message]) -> bool {
-    connection.state == "open" || connection.metadata.contains_key("subprotocol") || !messages.is_empty()
-}
-
-/// The body, where it was seen: texts as they are, bytes as base64.
-fn content(connection: &Connection, messages: &[Message]) -> Value {
-    let mut content = Map::new();
-    let kind = match connection.fact("contentType") {
-        "" if connection.protocol == Protocol::Eventsource => "text/event-stream",
-        "" => "x-unknown",
-        kind => kind,
-    };
-    let size: u64 = messages.iter().fold(0, |size: u64, message| size.saturating_add(message.size));
-    content.insert("size".into(), connection.number("bodyBytes").unwrap_or(size).into());
-    content.insert("mimeType".into(), kind.into());
-    if connection.protocol != Protocol::FetchStream {
-        return content.into();
-    }
-    let texts = messages.iter().all(|message| matches!(message.payload(), Payload::Text(_)));
-    if texts {
-        let text: String =
-            messages.iter().map(|m| if let Payload::Text(text) = m.payload() { text } else { "" }).collect();
-        content.insert("text".into(), text.into());
-    } else {
-        let mut bytes = Vec::new();
-        for message in messages {
-            match message.payload() {
-                Payload::Text(text) => bytes.extend_from_slice(text.as_bytes()),
-                Payload::Bytes(text) => bytes.extend(BASE64_STANDARD.decode(text).unwrap_or_default()),
-            }
-        }
-        content.insert("text".into(), BASE64_STANDARD.encode(&bytes).into());
-        content.insert("encoding".into(), "base64".into());
-    }
-    content.into()
-}
-
 fn frame(message: &Message) -> Value {
     let (opcode, data) = match message.payload() {
         Payload::Text(text) => (1, text),
@@ -166,19 +239,29 @@ fn frame(message: &Message) -> Value {
         Direction::In => "receive",
         Direction::Out => "send",
     };
-    json!({ "type": kind, "time": message.wall_time / 1000.0, "opcode": opcode, "data": data })
+    let frame = json!({ "type": kind, "time": message.wall_time / 1000.0, "opcode": opcode, "data": data });
+    told(frame, message)
 }
 
 fn event(message: &Message) -> Value {
     let data = match message.payload() {
         Payload::Text(text) | Payload::Bytes(text) => text,
     };
-    json!({
+    let event = json!({
         "time": message.wall_time / 1000.0,
         "eventName": message.kind.as_deref().unwrap_or("message"),
         "eventId": message.metadata.get("lastEventId").and_then(Value::as_str).unwrap_or_default(),
         "data": data,
-    })
+    });
+    told(event, message)
+}
+
+/// Says so where only a start of the payload is there.
+fn told(mut entry: Value, message: &Message) -> Value {
+    if message.truncated {
+        entry["comment"] = CUT.into();
+    }
+    entry
 }
 
 fn date(ms: f64) -> String {

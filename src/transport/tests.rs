@@ -189,6 +189,51 @@ fn damaged_lines_are_counted_and_the_rest_is_read() {
     let record = message(1, "s-c1", "websocket", "in", json!("x"));
     let mut text = format!("{header}garbage\n{record}\n").into_bytes();
     text.extend_from_slice(&[0xff, 0xfe, b'\n']);
-    let timeline = Timeline::read(Cursor::new(text)).unwrap();
+    let mut timeline = Timeline::read(Cursor::new(text)).unwrap();
     assert_eq!((timeline.len(), timeline.lost()), (1, 2));
+    let mut log = Vec::new();
+    write_log(&mut timeline, &Selection::default(), &mut log).unwrap();
+    let log = String::from_utf8(log).unwrap();
+    assert!(log.contains("\n0.000 IN [websocket] message - x"), "times from the first message on: {log}");
+}
+
+/// `head -c` cuts a file within a character, and leaves its last line without an end.
+#[test]
+fn what_is_read_of_a_damaged_file_is_written_again() {
+    let mut records =
+        vec![json!({ "kind": "header", "version": 1 }), message(1, "s-c1", "websocket", "in", json!("x"))];
+    records.push(connection("s-c1", "websocket", "ws://host/", json!({})));
+    let mut text = records.iter().map(|record| format!("{record}\n")).collect::<String>().into_bytes();
+    for end in [&b"\xed\x95"[..], b""] {
+        text.extend_from_slice(end);
+        let mut timeline = Timeline::read(Cursor::new(text.clone())).unwrap();
+        let mut out = Vec::new();
+        write_jsonl(&mut timeline, &Selection::default(), &mut out).unwrap();
+        let again = Timeline::read(Cursor::new(out)).unwrap();
+        assert_eq!((again.len(), again.connections()[0].url.as_str()), (1, "ws://host/"));
+        assert_eq!(again.lost(), u64::from(!end.is_empty()));
+        // Now with a whole line that has no end.
+        text.truncate(text.len() - end.len());
+        text.truncate(text.trim_ascii_end().len());
+    }
+}
+
+#[test]
+fn an_archive_says_what_was_cut() {
+    let cut = |mut message: Value| {
+        message["truncated"] = true.into();
+        message
+    };
+    let mut timeline = file(&[
+        connection("s-c1", "websocket", "ws://host/", json!({})),
+        cut(message(1, "s-c1", "websocket", "in", json!("x"))),
+        connection("s-c2", "fetch-stream", "http://host/", json!({})),
+        cut(message(2, "s-c2", "fetch-stream", "in", json!("x"))),
+    ]);
+    let mut out = Vec::new();
+    write_har(&mut timeline, &Selection::default(), &mut out).unwrap();
+    let har: Value = serde_json::from_slice(&out).unwrap();
+    let entries = &har["log"]["entries"];
+    let comments = [&entries[0]["_webSocketMessages"][0], &entries[1]["response"]["content"]];
+    assert!(comments.iter().all(|one| one["comment"].as_str().unwrap().starts_with("cut")), "{har:#}");
 }

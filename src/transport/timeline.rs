@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::record::{self, Connection, Coverage, Message};
 use super::selection::Selection;
@@ -40,6 +40,8 @@ pub struct Timeline<R> {
     by_id: HashMap<String, usize>,
     messages: Vec<Place>,
     coverage: BTreeMap<String, Coverage>,
+    /// Wall time of the first message.
+    first: Option<f64>,
     lost: u64,
 }
 
@@ -73,6 +75,7 @@ impl<R: Read + Seek> Timeline<R> {
             by_id: HashMap::new(),
             messages: Vec::new(),
             coverage: BTreeMap::new(),
+            first: None,
             lost: 0,
         };
         // Blobs: their bytes come in a line of their own.
@@ -112,6 +115,7 @@ impl<R: Read + Seek> Timeline<R> {
                     incomplete.insert(id.to_owned(), self.messages.len());
                 }
                 self.messages.push(Place { offset, connection });
+                self.first = self.first.or(record["wallTime"].as_f64());
             }
             Some("payload") => {
                 if let Some(at) = record["id"].as_str().and_then(|id| incomplete.remove(id)) {
@@ -177,9 +181,10 @@ impl<R: Read + Seek> Timeline<R> {
         self.coverage.get(connection.session()).map_or(0.0, |coverage| coverage.began) + at
     }
 
-    /// Milliseconds since 1970 when the first document began.
+    /// Milliseconds since 1970 when the first document began, or of the first message where nothing is known of documents.
     pub fn began(&self) -> f64 {
-        self.coverage.values().map(|coverage| coverage.began).fold(f64::INFINITY, f64::min)
+        let documents = self.coverage.values().map(|coverage| coverage.began);
+        documents.reduce(f64::min).or(self.first).unwrap_or_default()
     }
 
     /// Reads a message.
@@ -188,6 +193,18 @@ impl<R: Read + Seek> Timeline<R> {
     /// The file cannot be read any more.
     pub fn message(&mut self, index: usize) -> io::Result<Message> {
         Ok(record::of(&serde_json::from_slice::<Value>(&self.line(index)?)?))
+    }
+
+    /// Whether a record that is no message is wanted along with the messages of the `wanted` connections.
+    fn keeps(&self, record: &Value, wanted: &[bool], selection: &Selection) -> bool {
+        match record["kind"].as_str() {
+            Some("coverage" | "gap") => true,
+            Some("connection") => {
+                let at = record["id"].as_str().and_then(|id| self.by_id.get(id));
+                at.is_some_and(|at| !self.connections[*at].removed && (wanted[*at] || selection.is_everything()))
+            }
+            _ => false,
+        }
     }
 
     fn line(&mut self, index: usize) -> io::Result<Vec<u8>> {
@@ -222,7 +239,7 @@ pub fn write_jsonl<R: Read + Seek>(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(out, "{}", timeline.header)?;
-    let mut line = String::new();
+    let mut line = Vec::new();
     let mut wanted = vec![false; timeline.connections.len()];
     let mut chosen = Vec::new();
     for index in 0..timeline.len() {
@@ -232,18 +249,11 @@ pub fn write_jsonl<R: Read + Seek>(
         }
     }
     timeline.input.seek(SeekFrom::Start(0))?;
-    while timeline.input.read_line(&mut line)? > 0 {
-        let record: Value = serde_json::from_str(&line).unwrap_or_default();
-        let keep = match record["kind"].as_str() {
-            Some("coverage" | "gap") => true,
-            Some("connection") => {
-                let at = record["id"].as_str().and_then(|id| timeline.by_id.get(id));
-                at.is_some_and(|at| !timeline.connections[*at].removed && (wanted[*at] || selection.is_everything()))
-            }
-            _ => false,
-        };
-        if keep {
-            out.write_all(line.as_bytes())?;
+    while timeline.input.read_until(b'\n', &mut line)? > 0 {
+        match serde_json::from_slice::<Value>(&line) {
+            Ok(record) if timeline.keeps(&record, &wanted, selection) => write_line(out, &line)?,
+            Ok(_) => {}
+            Err(_) => writeln!(out, "{}", json!({ "kind": "gap", "messages": 1, "reason": "a damaged line" }))?,
         }
         line.clear();
     }
@@ -253,10 +263,16 @@ pub fn write_jsonl<R: Read + Seek>(
         match line.strip_prefix(b"{\"kind\":\"payload\"") {
             Some(rest) => {
                 out.write_all(b"{\"kind\":\"message\"")?;
-                out.write_all(rest)?;
+                write_line(out, rest)?;
             }
-            None => out.write_all(&line)?,
+            None => write_line(out, &line)?,
         }
     }
     Ok(())
+}
+
+/// The last line of a file may have no end.
+fn write_line(out: &mut dyn Write, line: &[u8]) -> io::Result<()> {
+    out.write_all(line)?;
+    if line.ends_with(b"\n") { Ok(()) } else { out.write_all(b"\n") }
 }

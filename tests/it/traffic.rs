@@ -120,6 +120,17 @@ fn chrome_records_every_byte() {
     expect_formats(&outcome);
 }
 
+/// O-28: what was cut is counted, also where its bytes came later than its message.
+#[test]
+fn every_cut_is_counted() {
+    let server = FixtureServer::start();
+    let outcome = suite(&server, "cut", "chrome").args(["--capture-max-payload", "2KiB"]).run();
+    outcome.expect_code(0);
+    let total = &outcome.artifact()["transport"];
+    assert_eq!((&total["in"], &total["out"], &total["cut"]), (&json!(3), &json!(3), &json!(4)), "{total}");
+    assert!(outcome.transcript().contains("4 payloads cut"), "{}", outcome.transcript());
+}
+
 #[test]
 fn the_relay_brings_every_byte() {
     let server = FixtureServer::start();

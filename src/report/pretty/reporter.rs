@@ -1,7 +1,6 @@
 //! What is said when.
 
 use crate::event::{AttachStage, EventKind, NoticeLevel, PageInfo, PageState, RunEvent, RunInfo, TargetKind};
-use crate::exit::Exit;
 use crate::report::error::ReportError;
 use crate::report::fold::Fold;
 use crate::report::reporter::Reporter;
@@ -122,9 +121,8 @@ impl Reporter for Pretty {
         let paint = self.failures.paint;
         let mut out = failures(fold, &self.failures);
         out.push('\n');
-        let exit = fold.result.as_ref().map(|result| result.exit);
-        let interrupted = matches!(exit, None | Some(Exit::Interrupted | Exit::Terminated));
-        if let Some(test) = fold.running.as_ref().and_then(|running| running.test.as_ref()).filter(|_| interrupted) {
+        let running = fold.running.as_ref().filter(|_| fold.is_interrupted());
+        if let Some(test) = running.and_then(|running| running.test.as_ref()) {
             out.push_str(&format!("was running: {}\n", line(&test.0)));
         }
         out.push_str(&traffic_line(&fold.traffic, paint));

@@ -82,7 +82,7 @@ class Dashboard extends LitElement {
             },
           })}
           ${
-            state.messages.total + state.messages.connections.length > 0
+            state.messages.total + state.messages.listed().length > 0
               ? html`<ait-timeline
                   .messages=${state.messages}
                   .version=${state.messages.version}

@@ -7,6 +7,7 @@ export interface Connection {
   n: number;
   protocol: string;
   url: string;
+  /** `removed` for one that turned out to be none. */
   state: string;
 }
 
@@ -68,6 +69,11 @@ export class Messages {
     Object.assign(this, new Messages(), { version: this.version + 1 });
   }
 
+  /** The connections that are some. */
+  listed(): Connection[] {
+    return this.connections.filter((connection) => connection.state !== 'removed');
+  }
+
   get(n: number): Row | undefined {
     return this.rows[n - (this.rows[0]?.[0] ?? 0)];
   }
@@ -110,10 +116,25 @@ export function readable(payload: Payload): string {
   if (payload.binary) return hexDump(payload.text);
   if (payload.cut || !/^\s*[[{]/.test(payload.text)) return payload.text;
   try {
-    return JSON.stringify(JSON.parse(payload.text), null, 2);
+    JSON.parse(payload.text);
   } catch {
     return payload.text;
   }
+  return indented(payload.text);
+}
+
+/** JSON in lines. Values stay as they were written: a long number would be another one once it was read. */
+function indented(json: string): string {
+  let text = '';
+  let depth = 0;
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[{[]\s*[}\]]|[{}[\],:]|[^\s{}[\],:"]+/g)) {
+    if (token === '}' || token === ']') text += `\n${'  '.repeat(--depth)}`;
+    text += /^[{[]\s+[}\]]$/.test(token) ? token[0] + token.slice(-1) : token;
+    if (token === '{' || token === '[') text += `\n${'  '.repeat(++depth)}`;
+    else if (token === ',') text += `\n${'  '.repeat(depth)}`;
+    else if (token === ':') text += ' ';
+  }
+  return text;
 }
 
 function hexDump(base64: string): string {

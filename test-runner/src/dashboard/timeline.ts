@@ -121,7 +121,7 @@ export class Timeline extends LitElement {
 
   #filters() {
     const { words, messages } = this;
-    const protocols = [...new Set(messages.connections.map((connection) => connection.protocol))];
+    const protocols = [...new Set(messages.listed().map((connection) => connection.protocol))];
     const option = (value: string, text: string, now: string) =>
       html`<option value=${value} ?selected=${value === now}>${text}</option>`;
     const { protocol, connection, direction, test } = this.#choice;
@@ -144,7 +144,7 @@ export class Timeline extends LitElement {
         </select>
         <select id="connection" aria-label=${words.connection} @change=${this.#chosen('connection')}>
           ${option('', words.allConnections, connection)}
-          ${messages.connections.map((one) => option(String(one.n), `${one.n + 1}: ${one.url}`, connection))}
+          ${messages.listed().map((one) => option(String(one.n), `${one.n + 1}: ${one.url}`, connection))}
         </select>
         ${
           test === ''

@@ -38,7 +38,11 @@ fn mixed(stage: &mut Stage) {
             connection(1, "eventsource", "https://api.mini-app.example/prices?currency=KRW"),
             connection(2, "fetch-stream", "https://api.mini-app.example/answers"),
             message(0, &json!("{\"subscribe\":[\"orders\"]}"), &json!({ "direction": "out", "test": TESTS[0] })),
-            message(1, &json!("{\"order\":{\"id\":17,\"items\":[\"<b>tea</b>\"]}}"), &json!({ "test": TESTS[0] })),
+            message(
+                1,
+                &json!("{\"order\":{\"id\":9007199254740993,\"price\":1.10,\"items\":[\"<b>tea</b>\"]}}"),
+                &json!({ "test": TESTS[0] }),
+            ),
             message(2, &bytes, &json!({ "type": "binary", "size": 5, "test": TESTS[1] })),
             message(3, &json!("price 12.50"), &json!({ "connectionId": "c1", "type": "price", "test": TESTS[1] })),
             message(4, &json!(format!("{}needle", "x".repeat(300))), &json!({ "connectionId": "c2", "type": "chunk" })),
@@ -100,7 +104,14 @@ async fn messages_are_filtered_searched_and_opened() {
     screen.press("ArrowDown").await;
     screen.until("$('#message pre')").await;
     let detail = screen.text("#message").await;
-    for part in ["\"id\": 17", "<b>tea</b>", TESTS[0], "wss://api.mini-app.example/orders", "received"] {
+    for part in [
+        "\"id\": 9007199254740993,\n",
+        "\"price\": 1.10",
+        "<b>tea</b>",
+        TESTS[0],
+        "wss://api.mini-app.example/orders",
+        "received",
+    ] {
         assert!(detail.contains(part), "{part} is missing in\n{detail}");
     }
     assert_eq!(screen.value("$('.timeline').getAttribute('aria-activedescendant')").await, json!("m1"));
