@@ -179,9 +179,11 @@ fn tells(part: &str, public_host: Option<&str>) -> bool {
     let mut text = part.to_owned();
     for _ in 0..=DECODE_LEVELS {
         let lower = text.to_ascii_lowercase();
-        let named = ["at=", "relay="].iter().any(|name| {
-            lower.match_indices(name).any(|(at, _)| at == 0 || !lower.as_bytes()[at - 1].is_ascii_alphanumeric())
-        });
+        // `created_at` is a name of its own.
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let named = ["at=", "relay="]
+            .iter()
+            .any(|name| lower.match_indices(name).any(|(at, _)| at == 0 || !is_word(lower.as_bytes()[at - 1])));
         if named || lower.contains("/at/") || public_host.is_some_and(|h| !is_loopback(h) && lower.contains(h)) {
             return true;
         }

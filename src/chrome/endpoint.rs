@@ -9,13 +9,13 @@ use tokio::net::TcpStream;
 use url::{Host, Url};
 
 use super::ChromeError;
-use super::open::{Opening, open, open_in};
+use super::open::{Opening, address, open, open_in};
 use super::pages::unavailable;
 use crate::cdp::page::{BoxFuture, Page, PageSource, PageUnavailable};
-use crate::cdp::{CdpError, Client, CloseReason, transport};
+use crate::cdp::{CdpError, Client, CloseReason, Session, transport};
 use crate::event::{AttachStage, EventKind, Events, LossCause};
 use crate::http;
-use crate::secret::SafeUrl;
+use crate::secret::{Hidden, SafeUrl};
 use crate::wire::{BINDING, TRANSPORT_BINDING};
 
 /// Which endpoint, and which page in it.
@@ -39,7 +39,14 @@ pub struct EndpointPages {
     /// The tab we opened, to be closed at the end.
     own_target: Option<String>,
     /// The page of theirs we are in.
-    found: Option<Page>,
+    found: Option<Found>,
+}
+
+/// A page of theirs, and where it was.
+#[derive(Debug)]
+struct Found {
+    session: Session,
+    home: Hidden,
 }
 
 /// One address of one endpoint.
@@ -134,7 +141,7 @@ impl EndpointPages {
     async fn page_of_connection(&mut self, client: Client, events: &Events) -> Result<Page, ChromeError> {
         let page = open_in(client.root(), self.opening(self.options.page_url.as_deref(), events)).await?;
         self.client = Some(client);
-        self.found = Some(page.clone());
+        self.found(&page).await?;
         Ok(page)
     }
 
@@ -166,8 +173,15 @@ impl EndpointPages {
         });
         let page = pages.next().ok_or_else(|| self.unusable("it has no page; open one, or give --page-url"))?;
         let page = open(client, &page.target_id, self.opening(None, events)).await?;
-        self.found = Some(page.clone());
+        self.found(&page).await?;
         Ok(page)
+    }
+
+    async fn found(&mut self, page: &Page) -> Result<(), ChromeError> {
+        let session = page.session.clone();
+        let home = address(&session).await?;
+        self.found = Some(Found { session, home });
+        Ok(())
     }
 
     async fn get(&self, endpoint: &Url, path: &str) -> Result<String, ChromeError> {
@@ -223,10 +237,10 @@ impl EndpointPages {
             let close = json!({ "targetId": target_id });
             drop(client.root().call::<Value>("Target.closeTarget", close, LEAVE_WITHIN).await);
         }
-        if let Some(page) = self.found.take() {
+        if let Some(Found { session, .. }) = self.found.take() {
             for name in [BINDING, TRANSPORT_BINDING] {
                 let binding = json!({ "name": name });
-                drop(page.session.call::<Value>("Runtime.removeBinding", binding, LEAVE_WITHIN).await);
+                drop(session.call::<Value>("Runtime.removeBinding", binding, LEAVE_WITHIN).await);
             }
         }
         client.close(CloseReason::Disconnected("the run is over".into()));
@@ -247,9 +261,9 @@ impl PageSource for EndpointPages {
         Box::pin(async move {
             if cause == LossCause::Busy || cause == LossCause::Navigated {
                 // Their tab, their place: what a test did to it is undone by loading it again.
-                if let Some(page) = &self.found {
-                    let url = page.info.url.clone();
-                    if let Ok(page) = open_in(page.session.clone(), self.opening(Some(&url), events)).await {
+                if let Some(Found { session, home }) = &self.found {
+                    let opening = self.opening(Some(home.expose()), events);
+                    if let Ok(page) = open_in(session.clone(), opening).await {
                         return Ok(page);
                     }
                 }

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 use super::ChromeError;
 use crate::cdp::{CdpError, Client, CloseReason, transport};
-use crate::process::{LastLines, Profile, status_words, sweep};
+use crate::process::{LastLines, TempFolder, status_words, sweep};
 
 /// How a browser is started.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct LaunchOptions {
 pub struct Browser {
     client: Client,
     child: Box<dyn ChildWrapper>,
-    profile: Option<Profile>,
+    profile: Option<TempFolder>,
 }
 
 /// A cold start on a loaded CI machine takes a few seconds; thirty is far beyond any that ends well.
@@ -83,7 +83,7 @@ impl Browser {
         // Folders of killed runs are looked for beside the start, not before it.
         drop(tokio::task::spawn_blocking(|| sweep(&std::env::temp_dir())));
         let prepare = |what| move |why| ChromeError::Prepare { what, why };
-        let profile = Profile::create().map_err(prepare("profile folder"))?;
+        let profile = TempFolder::create("profile").map_err(prepare("profile folder"))?;
         let (read_commands, commands) = std::io::pipe().map_err(prepare("pipe"))?;
         let (answers, write_answers) = std::io::pipe().map_err(prepare("pipe"))?;
         let mut command = command(options, profile.path());

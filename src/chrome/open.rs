@@ -11,7 +11,7 @@ use crate::cdp::page_domain::dismiss_all;
 use crate::cdp::runtime::{self, EvaluateOptions};
 use crate::cdp::{Client, Session};
 use crate::event::{EventKind, Events, NoticeLevel, PageInfo};
-use crate::secret::SafeUrl;
+use crate::secret::{Hidden, SafeUrl};
 
 /// What every Chrome can do.
 pub(super) const ABILITIES: Abilities = Abilities { debugger: true, dialogs: true, new_document_scripts: true };
@@ -143,6 +143,15 @@ fn explain(error: &str) -> String {
 async fn evaluate(session: &Session, expression: &str) -> Result<Value, runtime::EvaluateError> {
     let options = EvaluateOptions { return_by_value: true, ..EvaluateOptions::default() };
     runtime::evaluate(session, expression, options, CALL_WITHIN).await
+}
+
+/// The address of a page as it is, to go there again; what may be shown of it is in its [`PageInfo`].
+pub(super) async fn address(session: &Session) -> Result<Hidden, ChromeError> {
+    match evaluate(session, "location.href").await {
+        Ok(address) => Ok(Hidden::new(address.as_str().unwrap_or_default())),
+        Err(runtime::EvaluateError::Exception(_)) => Ok(Hidden::new("")),
+        Err(runtime::EvaluateError::Cdp(error)) => Err(error.into()),
+    }
 }
 
 async fn info(session: &Session) -> Result<PageInfo, ChromeError> {

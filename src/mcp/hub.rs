@@ -22,6 +22,7 @@ use super::view::View;
 use super::words;
 use crate::dashboard::Dashboard;
 use crate::event::Events;
+use crate::process::TempFolder;
 use crate::report::Reporter;
 use crate::run::{Signal, Stop};
 use crate::secret::{Hidden, Scrub};
@@ -52,7 +53,7 @@ pub(super) struct Hub {
     /// What must not be read.
     pub(super) scrub: Scrub,
     options: McpOptions,
-    folder: tempfile::TempDir,
+    folder: TempFolder,
     slots: Mutex<Slots>,
     dashboard: tokio::sync::Mutex<Option<Dashboard>>,
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -101,7 +102,7 @@ pub(super) struct Claim {
 impl Hub {
     /// A server without a session.
     pub(super) fn new(options: McpOptions) -> std::io::Result<Arc<Self>> {
-        let folder = tempfile::Builder::new().prefix("devtools-test-mcp-").tempdir()?;
+        let folder = TempFolder::create("mcp")?;
         Ok(Arc::new(Self {
             scrub: options.scrub.clone(),
             options,

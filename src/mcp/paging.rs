@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::envelope::Fault;
-use super::store::{Listing, cut};
+use super::store::{Listing, shorten};
 
 /// Items of a page unless another number is asked for.
 const DEFAULT_LIMIT: usize = 50;
@@ -64,7 +64,7 @@ impl Paging {
         let (mut items, mut older, mut first) = (Vec::new(), 0, None);
         for entry in matching.iter().rev().filter(|entry| entry.n < before) {
             let mut value = entry.value.clone();
-            shorten(&mut value);
+            shorten(&mut value, MAX_ITEM_TEXT);
             let size = value.to_string().chars().count() + 1;
             // One item always fits.
             if older > 0 || items.len() >= limit || (size > budget && !items.is_empty()) {
@@ -96,7 +96,7 @@ impl Paging {
         let mut items = Vec::new();
         for value in matching.iter().skip(start).take(limit) {
             let mut value = value.clone();
-            shorten(&mut value);
+            shorten(&mut value, MAX_ITEM_TEXT);
             let size = value.to_string().chars().count() + 1;
             if size > budget && !items.is_empty() {
                 break;
@@ -146,15 +146,6 @@ impl Paged {
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
-}
-
-fn shorten(value: &mut Value) {
-    match value {
-        Value::String(text) => cut(text, MAX_ITEM_TEXT),
-        Value::Array(items) => items.iter_mut().for_each(shorten),
-        Value::Object(fields) => fields.values_mut().for_each(shorten),
-        _ => {}
-    }
 }
 
 #[cfg(test)]

@@ -8,15 +8,17 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::debug::Debug;
-use super::store::Kind;
+use super::store::{Kind, shorten};
 use crate::event::{EventKind, Location, NoticeLevel, RunEvent, TestState};
 use crate::ident::TestId;
 use crate::report::{Fold, ReportError, Reporter, screenshot_file};
 use crate::run::can_picture;
 use crate::settings::Settings;
 
-/// Lines and messages of one failed test that are kept: the last ones before it failed say why.
-const MAX_WINDOW: usize = 50;
+/// Lines and messages of one failed test that are kept, and shown: the last ones before it failed say why.
+const MAX_WINDOW: usize = 20;
+/// Bytes of one text in them: a payload may be megabytes long, and hundreds of tests may fail. The file has it whole.
+const MAX_WINDOW_TEXT: usize = 300;
 /// Warnings of a run that are kept.
 const MAX_WARNINGS: usize = 20;
 
@@ -217,7 +219,8 @@ impl Reporter for Recorder {
     }
 }
 
-fn push(list: &mut VecDeque<Value>, value: Value) {
+fn push(list: &mut VecDeque<Value>, mut value: Value) {
+    shorten(&mut value, MAX_WINDOW_TEXT);
     if list.len() >= MAX_WINDOW {
         list.pop_front();
     }
@@ -227,4 +230,25 @@ fn push(list: &mut VecDeque<Value>, value: Value) {
 /// `src/a.ait.test.ts:3:7`.
 pub(super) fn shown(location: &Location) -> String {
     format!("{}:{}:{}", location.file, location.line, location.column)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_a_failed_test_is_small_whatever_its_page_said() {
+        let large = "x".repeat(1 << 20);
+        let mut window = Window::default();
+        for n in 0..2 * MAX_WINDOW {
+            push(&mut window.console, json!(large));
+            let payload = json!({ "type": "array-buffer", "byteLength": 1 << 20, "base64": large });
+            push(&mut window.transport, json!({ "n": n, "payload": payload, "metadata": { "list": [large] } }));
+        }
+        assert_eq!((window.console.len(), window.transport.len()), (MAX_WINDOW, MAX_WINDOW));
+        let kept: usize = window.console.iter().chain(&window.transport).map(|value| value.to_string().len()).sum();
+        assert!(kept < 1 << 20, "{kept} bytes");
+        assert_eq!(window.transport.back().unwrap()["n"], 2 * MAX_WINDOW - 1);
+    }
 }

@@ -6,10 +6,12 @@ use std::time::Duration;
 use rmcp::service::ServiceExt;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
+use tokio::task::spawn_blocking;
 use tokio::time::interval;
 
 use super::hub::{Hub, McpOptions};
 use super::server::Server;
+use crate::process::sweep;
 
 /// How often it is looked whether the program that started us is still there. Stdin says so at once, unless another
 /// process holds its other end.
@@ -21,6 +23,8 @@ const LOOK_FOR_PARENT: Duration = Duration::from_secs(1);
 /// # Errors
 /// There is no folder for temporary files.
 pub async fn serve(options: McpOptions, asked_to_end: impl Future<Output = ()>) -> std::io::Result<()> {
+    // What killed servers have left is looked for beside the start, not before it.
+    drop(spawn_blocking(|| sweep(&std::env::temp_dir())));
     let hub = Hub::new(options)?;
     let server = Server::new(hub.clone());
     let served = async {

@@ -101,7 +101,7 @@ impl Store {
             fields.insert("n".into(), n.into());
         }
         self.write(&mut ring, kind, &value);
-        shorten(&mut value);
+        shorten(&mut value, MAX_TEXT);
         if ring.entries.len() >= MAX_KEPT {
             ring.entries.pop_front();
         }
@@ -167,23 +167,24 @@ fn now() -> String {
     humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
-/// Cuts what is long; the file has it whole.
-fn shorten(value: &mut Value) {
+/// Cuts each text in a value after so many bytes; a file has it whole.
+pub(super) fn shorten(value: &mut Value, max: usize) {
     match value {
-        Value::String(text) => cut(text, MAX_TEXT),
-        Value::Array(items) => items.iter_mut().for_each(shorten),
-        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        Value::String(text) => cut(text, max),
+        Value::Array(items) => items.iter_mut().for_each(|item| shorten(item, max)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| shorten(field, max)),
         _ => {}
     }
 }
 
-/// Cuts a text after so many bytes, and says how many are missing.
+/// Cuts a text after so many bytes, and says how many are missing. What it took beyond that is free again.
 pub(super) fn cut(text: &mut String, max: usize) {
     if text.len() > max {
         let end = text.floor_char_boundary(max);
         let missing = text.len() - end;
         text.truncate(end);
         text.push_str(&format!("… ({missing} more bytes)"));
+        text.shrink_to_fit();
     }
 }
 
@@ -204,6 +205,14 @@ mod tests {
         assert_eq!(listing.entries[0].value["text"], "5");
         assert!(listing.entries[0].value.get("location").is_none());
         assert_eq!(std::fs::read_to_string(listing.file).unwrap().lines().count(), MAX_KEPT + 5);
+    }
+
+    #[test]
+    fn what_is_cut_takes_no_more_memory_than_it_shows() {
+        let mut value = json!({ "list": ["x".repeat(1 << 20)] });
+        shorten(&mut value, 100);
+        let Value::String(text) = value["list"][0].take() else { panic!("{value}") };
+        assert!(text.len() < 130 && text.capacity() < 256, "{} of {}", text.len(), text.capacity());
     }
 
     #[test]

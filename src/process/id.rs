@@ -1,9 +1,13 @@
 //! Processes, told apart by pid and start time: a pid alone may be another process's by now.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process_group, test_kill_process};
 
 /// A process as it was when it was noted down.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +35,17 @@ impl ProcessId {
         let exists = pid_of(self.pid).is_some_and(|pid| test_kill_process(pid).is_ok());
         let same = stat(self.pid).is_none_or(|stat| stat.started == self.started && !stat.ended);
         exists && same
+    }
+
+    /// Whether it runs as we do, and its arguments or variables hold this name. Not where the system does not tell.
+    pub(super) fn is_ours_and_names(&self, name: &OsStr) -> bool {
+        let folder = PathBuf::from(format!("/proc/{}", self.pid));
+        let is_ours = fs_err::metadata(&folder).is_ok_and(|found| found.uid() == geteuid().as_raw());
+        let name = name.as_bytes();
+        let names = |file: &str| {
+            fs_err::read(folder.join(file)).is_ok_and(|text| text.windows(name.len()).any(|part| part == name))
+        };
+        is_ours && (names("cmdline") || names("environ"))
     }
 }
 

@@ -5,10 +5,10 @@ mod find;
 mod guard;
 mod id;
 mod last_lines;
-mod profile;
+mod temp_folder;
 
 pub use find::Finder;
 pub use guard::Guarded;
 pub use id::status_words;
 pub use last_lines::LastLines;
-pub use profile::{Profile, sweep};
+pub use temp_folder::{TempFolder, sweep};

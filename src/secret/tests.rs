@@ -65,6 +65,10 @@ fn addresses_lose_what_must_not_be_shown() {
     assert_eq!(SafeUrl::new("https://a-b-c.trycloudflare.com/attach").0, "https://relay/attach");
     assert_eq!(clean("https://l.test/?url=https%253A%252F%252Fx%253Fat%253D123456&k=v"), "https://l.test/?k=v");
     assert_eq!(clean("https://l.test/#/list?at=123456"), "https://l.test/");
+    // A name that ends like one of ours is another one.
+    let others = "https://app.test/?created_at=5&at_home=1&my_relay=2";
+    assert_eq!(clean(others), others);
+    assert_eq!(clean("https://app.test/?x=1&created%5Fat=5"), "https://app.test/?x=1&created%5Fat=5");
     assert_eq!(clean("about:blank"), "about:blank");
     assert_eq!(clean("not an address 123456"), "");
 }

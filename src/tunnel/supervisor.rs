@@ -20,7 +20,7 @@ use super::machine::{Machine, Origin, Seen, Step, TunnelState};
 use super::probe::{Proof, probe};
 use super::quick;
 use super::resolve::Resolve;
-use crate::process::{Guarded, LastLines, Profile, sweep};
+use crate::process::{Guarded, LastLines, TempFolder, sweep};
 
 /// How long the program may take to end, all its steps together, before it is left to its guard.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
@@ -92,7 +92,7 @@ type Pending = Pin<Box<dyn Future<Output = (Seen, Option<Vec<SocketAddr>>)> + Se
 struct Running {
     guarded: Guarded,
     /// Its home; also how a later start finds it when we and its guard were killed.
-    folder: Profile,
+    folder: TempFolder,
     /// Reads what it writes to stdout.
     _reader: JoinSet<()>,
 }
@@ -251,7 +251,7 @@ impl Supervisor {
 }
 
 fn start(program: &Path, relay: SocketAddr, last_lines: LastLines) -> std::io::Result<Running> {
-    let folder = Profile::create()?;
+    let folder = TempFolder::create("tunnel")?;
     let command = quick::command(program, relay, folder.path())?;
     let mut guarded = Guarded::start_with(&command, Stdio::piped(), last_lines.clone())?;
     if let Some(pid) = guarded.pid() {

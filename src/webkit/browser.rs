@@ -6,7 +6,7 @@ use super::WebkitError;
 use super::display::Display;
 use super::driver::Driver;
 use super::find::{Programs, find};
-use crate::process::{Profile, sweep};
+use crate::process::{TempFolder, sweep};
 use crate::secret::Hidden;
 
 /// Which WebKit.
@@ -36,7 +36,7 @@ pub struct Webkit {
 struct Place {
     programs: Programs,
     display: Option<Display>,
-    profile: Profile,
+    profile: TempFolder,
 }
 
 impl Webkit {
@@ -90,7 +90,8 @@ impl Place {
         let programs = find(options)?;
         // Reads a folder and a few small files; what killed runs have left is seldom there.
         let swept = tokio::task::spawn_blocking(|| sweep(&std::env::temp_dir()));
-        let profile = Profile::create().map_err(|why| WebkitError::Prepare { what: "profile folder", why })?;
+        let profile =
+            TempFolder::create("profile").map_err(|why| WebkitError::Prepare { what: "profile folder", why })?;
         let display = match &programs.xvfb {
             Some(xvfb) => Some(Display::start(xvfb, profile.path()).await?),
             None => None,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::WebkitError;
 use super::find::Programs;
 use super::webdriver::{Session, WebDriver};
-use crate::process::{Guarded, Profile};
+use crate::process::{Guarded, TempFolder};
 use crate::secret::Hidden;
 
 /// A driver listens a few milliseconds after its start; a loaded machine takes seconds.
@@ -34,7 +34,7 @@ impl Driver {
     /// Starts driver and browser. Their files go to the profile's folder.
     pub(super) async fn start(
         programs: &Programs,
-        profile: &Profile,
+        profile: &TempFolder,
         display: impl IntoIterator<Item = (&'static str, OsString)> + Clone,
     ) -> Result<Self, WebkitError> {
         let mut ports = 0;
@@ -49,7 +49,7 @@ impl Driver {
 
     async fn start_once(
         programs: &Programs,
-        profile: &Profile,
+        profile: &TempFolder,
         display: impl IntoIterator<Item = (&'static str, OsString)>,
     ) -> Result<Self, WebkitError> {
         let prepare = |what| move |why| WebkitError::Prepare { what, why };

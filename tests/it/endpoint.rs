@@ -85,3 +85,30 @@ fn an_endpoint_that_is_not_there_names_both_addresses() {
         assert!(said.contains(&address), "{address} is not named\n{said}");
     }
 }
+
+/// Runs a test that leaves the page, and one more, in the first tab of a browser.
+fn after_leaving(browser: &Phone) -> Outcome {
+    let project = tempfile::tempdir().unwrap();
+    let test = "import { expect, it } from 'vitest';\n\
+                it('leaves', async () => { location.href = '/app/index.html?elsewhere'; await new Promise(() => {}); });\n\
+                it('is back', () => { expect(1).toBe(1); });\n";
+    fs_err::write(project.path().join("a.ait.test.ts"), test).unwrap();
+    let endpoint = format!("http://127.0.0.1:{}", browser.port());
+    tool(project.path()).args(["a.ait.test.ts", "--cdp-endpoint", &endpoint, "--silence-timeout", "3s"]).run()
+}
+
+#[test]
+fn a_tab_that_a_test_left_is_led_back_to_its_own_address() {
+    let server = FixtureServer::start();
+    // What must not be shown, what is too long to be shown whole, and what only looks as if it were a code.
+    let long = "x".repeat(2500);
+    let address = server.at(&format!("/app/index.html?created_at=5&at=123456&x=1&long={long}#part"));
+    let browser = Phone::open(&address);
+    let outcome = after_leaving(&browser);
+    outcome.expect_code(1);
+    assert!(outcome.stdout.contains("1 passed"), "{}", outcome.transcript());
+    let there: Vec<_> = pages(browser.port()).into_iter().map(|(_, url)| url).collect();
+    assert_eq!(there, [address]);
+    let said = outcome.transcript();
+    assert!(!said.contains("123456") && !said.contains(&long), "{said}");
+}

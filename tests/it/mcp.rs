@@ -1,6 +1,7 @@
 //! The MCP server of the built tool.
 
 mod clients;
+mod lists;
 mod manners;
 mod page_tools;
 mod phone;

@@ -1,7 +1,7 @@
 //! What a page said, as lists: the console, exceptions, requests and transport messages. They outlive the page.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::mcp::call::Call;
@@ -59,24 +59,51 @@ fn listed(call: &Call, kind: Kind, what: &str, paging: &Paging, wanted: impl Fn(
     Ok(Answer::new(paged, text))
 }
 
-/// Whether a field holds what was asked for, if anything was.
+/// Whether a field holds what was asked for, if anything was, whatever its case.
 fn is(value: &Value, field: &str, asked: Option<&str>) -> bool {
     asked.is_none_or(|asked| value[field].as_str().is_some_and(|is| is.eq_ignore_ascii_case(asked)))
 }
 
+/// Whether a field holds one of the names it may hold, by the name that records carry.
+fn is_named(value: &Value, field: &str, asked: Option<impl Serialize>) -> bool {
+    asked.is_none_or(|asked| serde_json::to_value(asked).is_ok_and(|asked| value[field] == asked))
+}
+
+/// Levels of console lines, as CDP's `Runtime.consoleAPICalled` names what `console` can do.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+enum Level {
+    Log,
+    Debug,
+    Info,
+    #[serde(alias = "warn")]
+    Warning,
+    Error,
+    Trace,
+    Assert,
+    Dir,
+    #[serde(rename = "dirxml")]
+    DirXml,
+    Table,
+    Count,
+    TimeEnd,
+    Clear,
+    StartGroup,
+    StartGroupCollapsed,
+    EndGroup,
+}
+
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ListConsoleMessages {
-    /// Only this level: log, debug, info, warning, error ...
+    /// Only this level; warning is what console.warn writes.
     #[serde(default)]
-    level: Option<String>,
+    level: Option<Level>,
     #[serde(flatten)]
     paging: Paging,
 }
 
 async fn list_console_messages(call: Call, args: ListConsoleMessages) -> Answered<Paged> {
-    // Pages call it warn, the protocol warning.
-    let level = args.level.as_deref().map(|level| if level.eq_ignore_ascii_case("warn") { "warning" } else { level });
-    listed(&call, Kind::Console, "console lines", &args.paging, |line| is(line, "level", level))
+    listed(&call, Kind::Console, "console lines", &args.paging, |line| is_named(line, "level", args.level))
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -116,14 +143,34 @@ async fn list_network_requests(call: Call, args: ListNetworkRequests) -> Answere
     Ok(answer)
 }
 
+/// Protocols of messages, as records name them.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Protocol {
+    WebSocket,
+    #[serde(rename = "fetch-stream")]
+    FetchStream,
+    EventSource,
+}
+
+/// Directions of messages, as records name them.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Direction {
+    #[serde(alias = "received")]
+    In,
+    #[serde(alias = "sent")]
+    Out,
+}
+
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct ListTransportMessages {
-    /// Only this protocol: websocket, fetch-stream, eventsource.
+    /// Only this protocol.
     #[serde(default)]
-    protocol: Option<String>,
-    /// Only this direction: sent, received.
+    protocol: Option<Protocol>,
+    /// Only what the page received (in) or sent (out).
     #[serde(default)]
-    direction: Option<String>,
+    direction: Option<Direction>,
     /// Only those during the test with this id.
     #[serde(default)]
     test: Option<String>,
@@ -133,8 +180,8 @@ struct ListTransportMessages {
 
 async fn list_transport_messages(call: Call, args: ListTransportMessages) -> Answered<Paged> {
     let wanted = |message: &Value| {
-        is(message, "protocol", args.protocol.as_deref())
-            && is(message, "direction", args.direction.as_deref())
+        is_named(message, "protocol", args.protocol)
+            && is_named(message, "direction", args.direction)
             && args.test.as_ref().is_none_or(|test| message["test"].as_str() == Some(test))
     };
     listed(&call, Kind::Transport, "transport messages", &args.paging, wanted)

@@ -20,9 +20,7 @@ const MAX_TEXT: usize = 2_000;
 const MAX_VALUE: usize = 400;
 /// Frames of a stack.
 const MAX_FRAMES: usize = 10;
-/// Lines and messages before the failure.
-const MAX_WINDOW: usize = 20;
-/// Characters of one of those.
+/// Bytes of a name, or of a sentence.
 const MAX_LINE: usize = 300;
 /// Errors of one test.
 const MAX_ERRORS: usize = 3;
@@ -192,18 +190,14 @@ fn failure(record: &Record, run: &Inner, wanted: Option<&str>) -> Result<Failure
     let no_screenshot = screenshot.is_none().then(|| why_no_screenshot(run));
     let window = found.test.and_then(|test| run.windows.get(test)).cloned().unwrap_or_default();
     let Window { console, transport } = window;
-    let last = |list: std::collections::VecDeque<Value>| {
-        let skip = list.len().saturating_sub(MAX_WINDOW);
-        list.into_iter().skip(skip).map(shortened).collect()
-    };
     Ok(Failure {
         run: record.run,
         test: found.name.to_owned(),
         duration_ms: found.duration_ms.map(f64::round),
         retries: found.retries,
         errors: found.errors.iter().take(MAX_ERRORS).map(Error::of).collect(),
-        console: last(console),
-        transport: last(transport),
+        console: console.into(),
+        transport: transport.into(),
         screenshot,
         no_screenshot,
         others: names().filter(|name| *name != line(found.name)).collect(),
@@ -252,15 +246,6 @@ impl Error {
 
 fn named(error: &TestError) -> String {
     if error.name.is_empty() { error.message.clone() } else { format!("{}: {}", error.name, error.message) }
-}
-
-fn shortened(mut value: Value) -> Value {
-    match &mut value {
-        Value::String(text) => cut(text, MAX_LINE),
-        Value::Object(fields) => fields.values_mut().for_each(|field| *field = shortened(field.take())),
-        _ => {}
-    }
-    value
 }
 
 fn line(name: &str) -> String {

@@ -274,3 +274,34 @@ fn of_calls_that_come_at_once_the_first_one_goes_first() {
     }
     agent.close().expect_code(0);
 }
+
+/// The server's own folders in a temporary folder.
+#[cfg(target_os = "linux")]
+fn folders(temp: &std::path::Path) -> Vec<std::ffi::OsString> {
+    let all = fs_err::read_dir(temp).unwrap().map(|entry| entry.unwrap().file_name());
+    all.filter(|name| name.to_string_lossy().starts_with("devtools-test-mcp-")).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_folder_of_a_killed_server_goes_when_the_next_one_starts() {
+    let project = project(&[("a.ait.test.ts", HOLDS)]);
+    let scratch = tempfile::tempdir().unwrap();
+    let in_scratch = || Agent::start(server(project.path()).env("TMPDIR", scratch.path()).args(["--target", "chrome"]));
+    let mut first = in_scratch();
+    first.call("run_tests", json!({ "files": ["a.ait.test.ts"] }));
+    let killed = folders(scratch.path());
+    assert_eq!(killed.len(), 1, "{killed:?}");
+    first.running().signal(rustix::process::Signal::KILL);
+    first.ended();
+
+    let second = in_scratch();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while folders(scratch.path()).contains(&killed[0]) {
+        assert!(std::time::Instant::now() < deadline, "still there: {killed:?}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(folders(scratch.path()).len(), 1, "its own stays");
+    second.close().expect_code(0);
+    assert!(folders(scratch.path()).is_empty());
+}
