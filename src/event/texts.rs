@@ -1,6 +1,10 @@
 //! Every text of an event, so that what must not be read can be taken out of all of them. Without `..` and `_`, so that
 //! whoever adds a field has to say here whether a page can write into it.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 use super::{
     EventKind, FileResult, Frame, Location, PageInfo, RunEvent, RunInfo, RunResult, TestError, TestInfo, TestResult,
 };
@@ -40,7 +44,7 @@ impl RunEvent {
                 location.iter_mut().for_each(|location| place(location, scrub));
             }
             EventKind::Exception { origin: _, error: one } => error(one, scrub),
-            EventKind::Transport { records } => records.iter_mut().for_each(|record| scrub.clean_value(record)),
+            EventKind::Transport { records } => records.iter_mut().for_each(|one| record(one, scrub)),
             EventKind::Capture { category, payload } => {
                 scrub.clean(category);
                 scrub.clean_value(payload);
@@ -55,6 +59,27 @@ impl RunEvent {
             }
             EventKind::RunFinished(result) => outcome(result, scrub),
         }
+    }
+}
+
+/// A preview may end within what is known only as a whole: that of a payload which has changed is made of it again.
+fn record(record: &mut Value, scrub: &Scrub) {
+    let mut payload = record.get_mut("payload").map(Value::take);
+    if let Some(Value::String(text)) = &mut payload
+        && let Cow::Owned(clean) = scrub.text(text)
+    {
+        *text = clean;
+        if let Some(Value::String(preview)) = record.get_mut("payloadPreview") {
+            *preview = text.chars().take(preview.chars().count()).collect();
+        }
+    }
+    scrub.clean_value(record);
+    match &mut payload {
+        Some(Value::String(_)) | None => {}
+        Some(other) => scrub.clean_value(other),
+    }
+    if let (Some(place), Some(payload)) = (record.get_mut("payload"), payload) {
+        *place = payload;
     }
 }
 
@@ -97,7 +122,7 @@ fn place(location: &mut Location, scrub: &Scrub) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::event::Counts;
@@ -160,5 +185,20 @@ mod tests {
             assert!(before.contains(CODE) && !after.contains(CODE), "{after}");
             assert_eq!(after.matches("***").count(), before.matches(CODE).count(), "nothing else is touched: {after}");
         }
+    }
+
+    #[test]
+    fn a_preview_does_not_end_within_an_address() {
+        let scrub = Scrub::default();
+        let payload = format!("{}https://four-random-words-here.trycloudflare.com/ and more", "x".repeat(60));
+        let preview: String = payload.chars().take(100).collect();
+        assert!(preview.ends_with(".try") || preview.contains("four-random"));
+        let record = json!({ "kind": "message", "payload": payload, "payloadPreview": preview, "metadata": {} });
+        let kind = EventKind::Transport { records: vec![record] };
+        let mut event = RunEvent { at: 0, file: None, test: None, kind };
+        event.scrub(&scrub);
+        let text = serde_json::to_string(&event).unwrap();
+        assert!(!text.contains("four-random"), "{text}");
+        assert!(text.contains("\"metadata\":{}") && text.contains("and more"), "{text}");
     }
 }
