@@ -3,11 +3,13 @@
 //!
 //! - `recording`: the recorded file, as far as it can be played
 //! - `claims`: which connection of a page is which recorded one
+//! - `lanes`: the ports that connections are played at, so that none has to wait for another
 //! - `server`: where pages ask and are served
 //! - `play`: one connection, step by step
 
 mod claims;
 mod error;
+mod lanes;
 mod play;
 mod recording;
 mod server;

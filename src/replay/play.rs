@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
@@ -9,39 +10,54 @@ use futures_util::{Stream, stream};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Speed;
+use super::lanes::{Busy, Lanes};
 use super::recording::{Data, End, Exchange, Kind, Step, When};
 
 /// Codes that stand for none, and that no close frame may carry (RFC 6455, section 7.4.1).
 const NOT_SENT: [u16; 3] = [1005, 1006, 1015];
 
 /// A body as it came: its parts in their time, and its end.
-pub(super) fn body(exchange: Exchange, speed: Speed) -> Body {
-    Body::from_stream(parts(exchange, speed))
+pub(super) fn body(exchange: Exchange, speed: Speed, lanes: Arc<Lanes>, busy: Option<Busy>) -> Body {
+    Body::from_stream(parts(exchange, speed, lanes, busy))
 }
 
-fn parts(exchange: Exchange, speed: Speed) -> impl Stream<Item = io::Result<Bytes>> + Send {
+fn parts(
+    exchange: Exchange,
+    speed: Speed,
+    lanes: Arc<Lanes>,
+    busy: Option<Busy>,
+) -> impl Stream<Item = io::Result<Bytes>> + Send {
     let Exchange { key, steps, end, .. } = exchange;
     let returns = key.kind == Kind::EventSource;
-    stream::unfold((steps.into_iter(), Some(end)), move |(mut steps, end)| async move {
-        let end = end?;
-        if let Some(Step { when, data }) = steps.next() {
-            sleep(speed.pause(when.pause)).await;
-            return Some((Ok(bytes(data)), (steps, Some(end))));
-        }
-        match end {
-            End::Held | End::Unanswered => std::future::pending().await,
-            // A source comes back by itself, and is told to stay away then: that is its end.
-            End::Proper { when, .. } if returns => {
-                let retry = format!("retry: {}\n\n", speed.pause(when.pause).as_millis());
-                Some((Ok(retry.into()), (steps, None)))
-            }
-            End::Proper { when, .. } => {
+    let is_silent = steps.is_empty() && !returns;
+    // It lives as long as the stream does.
+    stream::unfold((steps.into_iter(), Some(end), busy), move |(mut steps, end, busy)| {
+        let lanes = Arc::clone(&lanes);
+        async move {
+            let end = end?;
+            if let Some(Step { when, data }) = steps.next() {
                 sleep(speed.pause(when.pause)).await;
-                None
+                return Some((Ok(bytes(data)), (steps, Some(end), busy)));
             }
-            End::Broken { when } => {
-                sleep(speed.pause(when.pause)).await;
-                Some((Err(io::Error::other("it broke off here")), (steps, None)))
+            match end {
+                End::Held | End::Unanswered if is_silent => {
+                    drop(lanes.give_way().await);
+                    None
+                }
+                End::Held | End::Unanswered => std::future::pending().await,
+                // A source comes back by itself, and is told to stay away then: that is its end.
+                End::Proper { when, .. } if returns => {
+                    let retry = format!("retry: {}\n\n", speed.pause(when.pause).as_millis());
+                    Some((Ok(retry.into()), (steps, None, busy)))
+                }
+                End::Proper { when, .. } => {
+                    sleep(speed.pause(when.pause)).await;
+                    None
+                }
+                End::Broken { when } => {
+                    sleep(speed.pause(when.pause)).await;
+                    Some((Err(io::Error::other("it broke off here")), (steps, None, busy)))
+                }
             }
         }
     })

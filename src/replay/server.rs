@@ -2,7 +2,7 @@
 //! other programs and pages on this machine are not to read what was recorded.
 
 use std::collections::HashSet;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::claims::Claims;
+use super::lanes::{self, Lanes};
 use super::play;
 use super::recording::{Answer, Exchange, Kind};
 use super::{Recording, ReplayError, Speed};
@@ -29,7 +30,11 @@ const WORD: usize = 16;
 /// A recording that waits to be served.
 #[derive(Debug)]
 pub struct Replay {
+    /// Where pages ask: nothing is held open there.
     listener: TcpListener,
+    lanes: Lanes,
+    /// At which it is played.
+    listeners: Vec<TcpListener>,
     word: String,
     recording: Recording,
     speed: Speed,
@@ -46,6 +51,8 @@ pub struct Served {
 
 #[derive(Debug)]
 struct Shared {
+    word: String,
+    lanes: Arc<Lanes>,
     claims: Claims,
     exchanges: Vec<Exchange>,
     speed: Speed,
@@ -54,7 +61,7 @@ struct Shared {
 }
 
 impl Replay {
-    /// Takes a port of this machine.
+    /// Takes ports of this machine.
     ///
     /// # Errors
     /// See [`ReplayError`].
@@ -62,9 +69,9 @@ impl Replay {
         let mut bytes = [0; WORD];
         getrandom::fill(&mut bytes).map_err(|_| ReplayError::NoRandomness)?;
         let word = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(ReplayError::Listen)?;
-        listener.set_nonblocking(true).map_err(ReplayError::Listen)?;
-        Ok(Self { listener, word, recording, speed })
+        let listener = lanes::listen().map_err(ReplayError::Listen)?;
+        let (lanes, listeners) = Lanes::new(recording.exchanges.len()).map_err(ReplayError::Listen)?;
+        Ok(Self { listener, lanes, listeners, word, recording, speed })
     }
 
     /// The host and path that pages ask at, without a scheme.
@@ -84,6 +91,8 @@ impl Replay {
         let (sender, notices) = mpsc::unbounded_channel();
         let exchanges = self.recording.exchanges;
         let shared = Arc::new(Shared {
+            word: self.word.clone(),
+            lanes: Arc::new(self.lanes),
             claims: Claims::new(&exchanges, sender),
             exchanges,
             speed: self.speed,
@@ -93,26 +102,32 @@ impl Replay {
             .route(&format!("/{}/claim", self.word), post(claim).options(preflight))
             .route(&format!("/{}/{{index}}", self.word), any(serve))
             .with_state(shared);
-        let listener = tokio::net::TcpListener::from_std(self.listener).map_err(ReplayError::Listen)?;
         let mut server = JoinSet::new();
-        server.spawn(async move {
-            // Parts that were parts have to stay so.
-            let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-            if let Err(error) = axum::serve(listener, router).await {
-                tracing::warn!("the recording is not served any more: {error}");
-            }
-        });
+        for listener in std::iter::once(self.listener).chain(self.listeners) {
+            let listener = tokio::net::TcpListener::from_std(listener).map_err(ReplayError::Listen)?;
+            let router = router.clone();
+            server.spawn(async move {
+                // Parts that were parts have to stay so.
+                let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+                if let Err(error) = axum::serve(listener, router).await {
+                    tracing::warn!("the recording is not served any more: {error}");
+                }
+            });
+        }
         Ok(Served { notices, _server: server })
     }
 }
 
-/// Answers with the number of the recorded connection, or nothing.
+/// Answers with the host and path at which the recorded connection is played, or nothing.
 async fn claim(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
     let Ok(key) = serde_json::from_slice(&body) else {
         return StatusCode::BAD_REQUEST.into_response();
     };
-    let claimed = shared.claims.claim(key).map(|index| index.to_string()).unwrap_or_default();
-    permitted(claimed.into_response(), &headers)
+    let place = shared.claims.claim(key).and_then(|index| {
+        let address = shared.lanes.send(index)?;
+        Some(format!("{address}/{}/{index}", shared.word))
+    });
+    permitted(place.unwrap_or_default().into_response(), &headers)
 }
 
 async fn preflight(headers: HeaderMap) -> Response {
@@ -162,8 +177,9 @@ async fn serve(
         }
     }
     let speed = shared.speed;
+    let busy = shared.lanes.arrived(index);
     match exchange.answer.clone() {
-        // No page is told to ask for the latter.
+        // No page was told to ask for the latter.
         Answer::Never | Answer::Unseen => std::future::pending().await,
         Answer::Failed { after } => {
             sleep(speed.pause(after)).await;
@@ -172,13 +188,18 @@ async fn serve(
         }
         Answer::Socket { subprotocol } => match upgrade {
             Ok(upgrade) => {
-                upgrade.protocols([subprotocol]).on_upgrade(move |socket| play::socket(socket, exchange, speed))
+                upgrade.protocols([subprotocol]).on_upgrade(move |socket| async move {
+                    // It lives as long as the socket does.
+                    let _busy = busy;
+                    play::socket(socket, exchange, speed).await;
+                })
             }
             Err(rejection) => rejection.into_response(),
         },
         Answer::Body { after, status, content_type } => {
             sleep(speed.pause(after)).await;
-            permitted(answer(status, &content_type, play::body(exchange, speed)), &headers)
+            let body = play::body(exchange, speed, Arc::clone(&shared.lanes), busy);
+            permitted(answer(status, &content_type, body), &headers)
         }
     }
 }

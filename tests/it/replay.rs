@@ -234,6 +234,16 @@ it('listens to two servers', async () => {
   expect((await (await fetch(base + '/api/items')).json()).length).toBe(2);
   for (const source of held) source.close?.();
 });
+
+it('reads from two servers at once', async () => {
+  const at = (i) => base.replace('127.0.0.1', i % 2 ? 'localhost' : '127.0.0.1') + '/events?hold&send=data:+y%0A%0A';
+  const ask = (_, i) => fetch(at(i));
+  for (const response of await Promise.all(Array.from({ length: 10 }, ask))) {
+    held.push(response.body.getReader());
+    expect((await held.at(-1).read()).done).toBe(false);
+  }
+  expect((await (await fetch(base + '/api/items')).json()).length).toBe(2);
+});
 "#;
 
 #[test]

@@ -1,7 +1,5 @@
 // Asks the host which recorded connection is the one that the page is about to make. The page waits for the answer: once
-// the platform has begun to connect there is no way back. A request that is waited for is also exempt from the browser's
-// limit of six connections to one server, and leaves its own to what is played next: however many connections a
-// recording holds open, to however many servers, there is one more.
+// the platform has begun to connect there is no way back.
 import { apply, construct, getterOf, toJson } from '../shared/natives.ts';
 
 export type Kind = 'websocket' | 'fetch' | 'eventsource';
@@ -12,7 +10,7 @@ export class Claims {
   private readonly send = XMLHttpRequest.prototype.send;
   private readonly text = getterOf<string>(XMLHttpRequest.prototype, 'responseText');
 
-  /** Host and path of the replay server, without a scheme. */
+  /** Host and path of the replay server that is asked, without a scheme. */
   constructor(private readonly place: string) {}
 
   /** The address at which the connection is played; none if it was not recorded. */
@@ -23,9 +21,9 @@ export class Claims {
       const request = construct(this.Native, []);
       apply(this.open, request, ['POST', `http://${this.place}/claim`, false]);
       apply(this.send, request, [toJson({ kind, method, url })]);
-      const number = this.text(request);
+      const played = this.text(request);
       const scheme = kind === 'websocket' ? 'ws' : 'http';
-      return number === '' ? undefined : `${scheme}://${this.place}/${number}`;
+      return played === '' ? undefined : `${scheme}://${played}`;
     } catch {
       // The host is gone, or the page is: then there is nothing to play.
       return undefined;
