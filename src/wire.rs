@@ -164,11 +164,11 @@ pub enum PageEvent {
         #[serde(default, skip_serializing_if = "is_zero")]
         retries: u32,
     },
-    /// A suite-level hook or phase begins; lets the host say where a page is stuck.
+    /// A suite-level hook or phase begins or ends; lets the host say where a page is stuck.
     Phase {
         /// Run number.
         run: u32,
-        /// `load` (the file's own code), `beforeAll`, `afterAll`, or `idle`.
+        /// `load` (the file's own code), `beforeAll`, `afterAll`, or `idle`: the suite's hook has ended.
         phase: String,
         /// Titles of the suite, empty for the file itself.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -367,8 +367,8 @@ pub struct RunRequest {
     pub name_pattern: Option<String>,
     /// Whether `only` is allowed; if not, its use is an error of the file.
     pub allow_only: bool,
-    /// Only tests from this index on are run; the earlier ones count as finished. 0 for a fresh run.
-    pub skip_before: u32,
+    /// Indexes of tests that an earlier page has run; they count as filtered. None for a fresh run.
+    pub skip: Vec<u32>,
     /// Failing tests wait until they are let go on.
     pub hold_failing: bool,
 }

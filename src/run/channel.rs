@@ -46,6 +46,8 @@ pub(super) struct ConsoleLine {
 pub(super) struct Channel {
     stream: EventStream,
     doc: String,
+    /// Its runtime was heard: what came before was an earlier document's.
+    begun: bool,
     next_seq: u64,
     pieces: Pieces,
     ready: VecDeque<Heard>,
@@ -59,9 +61,11 @@ const MAX_SCRIPTS: usize = 512;
 const CONSOLE_CALLED: &str = "Runtime.consoleAPICalled";
 
 impl Channel {
-    /// `doc` is the document's id as its runtime gave it, and `next_seq` the number of its next event.
+    /// `doc` is the document's id as its runtime gave it, and `next_seq` the number of its next event. The stream began
+    /// before the runtime was put in, which sends an empty batch then.
     pub(super) fn new(stream: EventStream, doc: String, next_seq: u64) -> Self {
-        Self { stream, doc, next_seq, pieces: Pieces::default(), ready: VecDeque::new(), scripts: VecDeque::new() }
+        let (ready, scripts) = (VecDeque::new(), VecDeque::new());
+        Self { stream, doc, begun: false, next_seq, pieces: Pieces::default(), ready, scripts }
     }
 
     /// The next thing; `None` when the session is over.
@@ -138,6 +142,7 @@ impl Channel {
                     frame: call.stack_trace.as_ref().and_then(|s| s.page_frames().into_iter().next()),
                 })
             }),
+            "Runtime.executionContextsCleared" | "Page.javascriptDialogOpening" if !self.begun => Heard::Other,
             "Runtime.executionContextsCleared" => Heard::NewDocument,
             "Page.javascriptDialogOpening" => event.parse().map_or(Heard::Other, Heard::Dialog),
             "Debugger.scriptParsed" => {
@@ -178,6 +183,7 @@ impl Channel {
         if batch.doc != self.doc {
             return Heard::Other;
         }
+        self.begun = true;
         let count = batch.events.len() as u64;
         // A reconnecting page may send a batch again: what was seen is skipped.
         let seen = self.next_seq.saturating_sub(batch.seq).min(count);

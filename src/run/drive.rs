@@ -19,13 +19,15 @@ use super::records::Owners;
 use super::screenshot;
 use super::stop::Stop;
 use super::stuck;
-use super::watch::{Activity, PING_AFTER, Strike, Watch};
+use super::watch::{PING_AFTER, Strike, Watch};
 
 /// How an attempt to run a file in a page ended.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// The file is over.
     Ended,
+    /// The page still runs tests of the file, which nobody wants.
+    GivenUp,
     /// The page is of no use any more; what was to be said about the running test has been said.
     Lost(Loss),
     /// The person asked to stop.
@@ -43,6 +45,8 @@ pub(super) struct Loss {
     pub(super) file_over: bool,
     /// A test was running: the rest of the file may go on elsewhere.
     pub(super) in_test: bool,
+    /// Everything had been said by then: nothing was lost but the page.
+    pub(super) after_all: bool,
 }
 
 /// What a drive needs, borrowed for its time.
@@ -203,9 +207,7 @@ impl Drive<'_> {
             self.picture(test, watch).await;
             return None;
         }
-        if let Some(activity) = activity_of(&event) {
-            watch.doing(activity, Instant::now());
-        }
+        watch.told(&event, Instant::now());
         if matches!(event, PageEvent::Uncaught { .. }) {
             *self.exceptions += 1;
         }
@@ -246,6 +248,10 @@ impl Drive<'_> {
                 stuck::abandon(&self.live.page, self.run).await;
                 return Some(Outcome::Bailed);
             }
+        }
+        if step.given_up {
+            stuck::abandon(&self.live.page, self.run).await;
+            return Some(Outcome::GivenUp);
         }
         step.ended.then_some(Outcome::Ended)
     }
@@ -319,10 +325,10 @@ impl Drive<'_> {
 
     fn over_own_limit(&self, watch: &Watch) -> Option<String> {
         let now = Instant::now();
-        let limit = watch.over_own_limit(now)?;
-        let title = self.state.running_title()?;
+        let (test, limit) = watch.over_own_limit(now)?;
+        let title = self.state.title(test)?;
         let option = if limit == self.limits.test { "--test-timeout " } else { "its own, " };
-        let ran = words(watch.doing_for(now));
+        let ran = words(watch.ran(test, now));
         Some(format!("'{title}' ran for {ran}, longer than its limit ({option}{})", words(limit)))
     }
 
@@ -341,18 +347,20 @@ impl Drive<'_> {
     ) -> Outcome {
         let test = self.state.running_id();
         let in_test = test.is_some();
-        let ran_ms = watch.doing_for(Instant::now()).as_secs_f64() * 1000.0;
+        let now = Instant::now();
+        let ran_ms = |test: usize| u32::try_from(test).map_or(0.0, |test| watch.ran(test, now).as_secs_f64() * 1000.0);
         let lost = EventKind::PageLost { cause, message: message.clone() };
         let step = self.state.lost(cause, &message, stuck_at.as_ref(), ran_ms);
         // A page that reloads after everything was said is no loss: the notice of that step says it.
-        if in_test || !step.events.iter().any(|(_, kind)| matches!(kind, EventKind::Notice { .. })) {
+        let after_all = !in_test && step.events.iter().any(|(_, kind)| matches!(kind, EventKind::Notice { .. }));
+        if !after_all {
             self.events.emit(Some(self.file), test.as_ref(), lost).await;
         }
         let bailed = self.take_step(step).await;
         if matches!(bailed, Some(Outcome::Bailed)) {
             return Outcome::Bailed;
         }
-        Outcome::Lost(Loss { cause, message, file_over, in_test })
+        Outcome::Lost(Loss { cause, message, file_over, in_test, after_all })
     }
 
     async fn notice_unresponsive(&self) {
@@ -369,19 +377,6 @@ impl Drive<'_> {
         if noticed {
             self.say(EventKind::Notice { level: NoticeLevel::Info, message: "the page answers again".into() }).await;
         }
-    }
-}
-
-fn activity_of(event: &PageEvent) -> Option<Activity> {
-    match event {
-        PageEvent::TestStart { limit, .. } => Some(Activity::Test((*limit > 0).then(|| Duration::from_millis(*limit)))),
-        PageEvent::TestEnd { .. } => Some(Activity::Idle),
-        PageEvent::Phase { phase, .. } => match phase.as_str() {
-            "load" => Some(Activity::Loading),
-            "idle" => Some(Activity::Idle),
-            _ => Some(Activity::Hook),
-        },
-        _ => None,
     }
 }
 

@@ -37,6 +37,7 @@ pub async fn execute(plan: Plan, mut pages: Box<dyn PageSource>, events: Events,
         live: None,
         runs: 0,
         failures_left,
+        files_left: plan.files.len(),
         screenshots_left: if plan.screenshots { MAX_SCREENSHOTS } else { 0 },
         tally: Tally::default(),
     };
@@ -80,6 +81,8 @@ struct Run<'a> {
     /// How many times a file was sent to a page; numbers the runs on the wire.
     runs: u32,
     failures_left: Option<u32>,
+    /// How many files have not begun.
+    files_left: usize,
     screenshots_left: u32,
     tally: Tally,
 }
@@ -147,6 +150,7 @@ impl Run<'_> {
             let left = settle::take_in(live, &between).await;
             self.take_leftover(None, left).await;
         }
+        self.files_left -= 1;
         if let Some(why) = self.why_not() {
             return self.finish_file(&file.id, not_run(why), false).await;
         }
@@ -186,12 +190,12 @@ impl Run<'_> {
     async fn run_bundle(&mut self, file: &FileId, bundle: &Arc<Bundle>) {
         let started = Instant::now();
         let mut state = FileRun::new(file.clone(), self.events.scrub().clone());
-        let mut skip_before = 0;
+        let mut skip = Some(Vec::new());
         let mut cut_short = None;
-        while let Some(live) = &mut self.live {
+        while let (Some(live), Some(skip_now)) = (&mut self.live, skip.clone()) {
             self.runs += 1;
             let hold_failing = self.screenshots_left > 0 && can_picture(&live.page);
-            let request = self.plan.request(self.runs, file, skip_before, hold_failing);
+            let request = self.plan.request(self.runs, file, skip_now, hold_failing);
             let script = script(&request, bundle, &self.maps.register(file, bundle));
             let attempt_started = Instant::now();
             let mut exceptions = 0;
@@ -214,8 +218,12 @@ impl Run<'_> {
             self.tally.exceptions += exceptions;
             match outcome {
                 Outcome::Ended => {
+                    skip = None;
                     self.settle(file).await;
-                    break;
+                }
+                Outcome::GivenUp => {
+                    skip = None;
+                    self.recover(LossCause::Busy, String::new(), false, true).await;
                 }
                 Outcome::Stopped => {
                     cut_short = Some(self.cut_short(&state));
@@ -228,16 +236,12 @@ impl Run<'_> {
                 }
                 Outcome::Lost(loss) => {
                     state.spent(attempt_started.elapsed().as_secs_f64() * 1000.0);
-                    let next = if loss.file_over { None } else { state.restart(loss.in_test) };
-                    self.recover(loss.cause, loss.message).await;
-                    match next {
-                        Some(next) => skip_before = next,
-                        None => break,
-                    }
+                    skip = if loss.file_over { None } else { state.restart(loss.in_test) };
+                    self.recover(loss.cause, loss.message, skip.is_some(), loss.after_all).await;
                 }
             }
         }
-        if self.live.is_none() && cut_short.is_none() && state.unfinished() > 0 {
+        if self.live.is_none() && skip.is_some() && cut_short.is_none() && state.unfinished() > 0 {
             let left = state.unfinished();
             state.fail(plain_error(format!("{left} of its tests were not run: no page was left to run them in")));
         }
@@ -291,13 +295,19 @@ impl Run<'_> {
         }
         if let Some((cause, message)) = left.lost {
             self.events.emit(file, None, EventKind::PageLost { cause, message: message.clone() }).await;
-            self.recover(cause, message).await;
+            self.recover(cause, message, false, true).await;
         }
     }
 
-    /// After a loss: the same page again where it only loaded itself anew, else another one.
-    async fn recover(&mut self, cause: LossCause, message: String) {
+    /// After a loss: the same page again where it only loaded itself anew, else another one; none where nothing is left to
+    /// run in it. `goes_on`: the file has tests left. `after_all`: it had said everything before.
+    async fn recover(&mut self, cause: LossCause, message: String, goes_on: bool, after_all: bool) {
         let Some(live) = self.live.take() else { return };
+        let wanted = goes_on || (self.files_left > 0 && self.failures_left != Some(0) && self.stop.signal().is_none());
+        // A browser that is gone before its files are through is worth a word at the end, whatever is left.
+        if !wanted && (after_all || cause != LossCause::BrowserGone) {
+            return;
+        }
         if cause == LossCause::BrowserGone {
             self.tally.browser_died = true;
             self.tally.page_gone = Some(message);

@@ -1,5 +1,5 @@
 //! The pure state of one file: what the page said becomes events and, at the end, a result. It outlives the page: after
-//! a loss the file goes on in another one, from the test after the one that was running.
+//! a loss the file goes on in another one, with the tests that have not run yet.
 
 use crate::bundle::SourceMaps;
 use crate::event::{
@@ -24,6 +24,8 @@ pub(super) struct Step {
     pub(super) events: Vec<Said>,
     /// The file is over.
     pub(super) ended: bool,
+    /// The rest of the file is not wanted, though the page goes on with it.
+    pub(super) given_up: bool,
     /// How many tests failed with this event.
     pub(super) failed: u32,
 }
@@ -37,7 +39,6 @@ pub(super) struct FileRun {
     collected: bool,
     /// Tests that have started and not ended, in order of their start; several only with `concurrent`.
     running: Vec<usize>,
-    resume_at: usize,
     restarts: u32,
     counts: Counts,
     errors: Vec<TestError>,
@@ -61,7 +62,6 @@ impl FileRun {
             tests: Vec::new(),
             collected: false,
             running: Vec::new(),
-            resume_at: 0,
             restarts: 0,
             counts: Counts::default(),
             errors: Vec::new(),
@@ -108,7 +108,7 @@ impl FileRun {
                     "the file declared other tests when it was loaded again after its page was lost, so the rest of it \
                      cannot be told apart; let the tests it declares not depend on what ran before",
                 ));
-                return Step { ended: true, ..Step::default() };
+                return Step { given_up: true, ..Step::default() };
             }
             return Step::default();
         }
@@ -157,12 +157,29 @@ impl FileRun {
 
     fn on_file_end(&mut self, ms: f64, load_error: Option<PageError>, maps: &SourceMaps) -> Step {
         self.duration_ms += ms;
-        self.errors.extend(load_error.map(|error| maps.map_error(&error)));
+        match load_error {
+            Some(error) => self.errors.push(maps.map_error(&error)),
+            None if self.unfinished() > 0 => self.errors.push(plain_error(self.missing())),
+            None => {}
+        }
         let only_empty = self.errors.iter().all(|error| NO_TEST.iter().any(|start| error.message.starts_with(start)));
         // A file whose code was loaded and gave no test may end before it tells what it collected.
         let told = self.collected || !self.errors.is_empty();
         self.empty = told && self.tests.is_empty() && only_empty;
         Step { ended: true, ..Step::default() }
+    }
+
+    /// The words for tests that the page has run, if it has, and whose results did not come.
+    fn missing(&self) -> String {
+        let titles = self.tests.iter().filter(|test| !test.finished).map(|test| full_title(&test.info.path));
+        let titles: Vec<String> = titles.map(|title| format!("'{title}'")).collect();
+        let shown = titles.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = titles.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!(
+            "the page ended the file, but no result came for {shown}{more}: what it said was lost on the way. Run the file \
+             again; if a test writes very much to the console, have it write less"
+        )
     }
 
     /// A failure of the host's own to be added to the test that is running when it ends (a dialog, for example).
@@ -179,7 +196,14 @@ impl FileRun {
 
     /// The page was lost, or taken away because a deadline struck. The running test fails with `message`; without one
     /// the file does, unless all its tests were finished. `stuck_at` is where the page was stuck, where that is known.
-    pub(super) fn lost(&mut self, cause: LossCause, message: &str, stuck_at: Option<&TestError>, ran_ms: f64) -> Step {
+    /// `ran_ms` says for how long a test has run.
+    pub(super) fn lost(
+        &mut self,
+        cause: LossCause,
+        message: &str,
+        stuck_at: Option<&TestError>,
+        ran_ms: impl Fn(usize) -> f64,
+    ) -> Step {
         let mut error = plain_error(message);
         if let Some(stuck) = stuck_at {
             error.frames.clone_from(&stuck.frames);
@@ -196,7 +220,6 @@ impl FileRun {
             self.errors.push(error);
             return Step::default();
         }
-        self.resume_at = running.iter().max().map_or(0, |last| last + 1);
         let mut step = Step::default();
         for index in running {
             let mut errors = std::mem::take(&mut self.pending_failure);
@@ -204,7 +227,7 @@ impl FileRun {
             let result = TestResult {
                 path: vec![],
                 state: TestState::Failed,
-                duration_ms: ran_ms,
+                duration_ms: ran_ms(index),
                 errors,
                 note: None,
                 retries: 0,
@@ -216,23 +239,24 @@ impl FileRun {
         step
     }
 
-    /// Where the file goes on in another page: the index of the first test to run, or `None` when it is over. Says why
-    /// in the file's errors when tests are given up. `in_test`: the loss was a test's, not the file's own.
-    pub(super) fn restart(&mut self, in_test: bool) -> Option<u32> {
-        if !in_test || !self.collected || self.all_finished() {
+    /// Whether the file goes on in another page: the tests that are not to be run there, or `None` when it is over. Says
+    /// why in the file's errors when tests are given up. `in_test`: the loss was a test's, not the file's own.
+    pub(super) fn restart(&mut self, in_test: bool) -> Option<Vec<u32>> {
+        if !self.collected || self.all_finished() {
             return None;
         }
-        if self.restarts == MAX_RESTARTS {
+        if !in_test || self.restarts == MAX_RESTARTS {
             let left = self.unfinished();
-            self.errors.push(plain_error(format!(
-                "{left} more {} not run: the file has lost its page {} times",
-                if left == 1 { "test was" } else { "tests were" },
-                MAX_RESTARTS + 1
-            )));
+            let tests = if left == 1 { "test was" } else { "tests were" };
+            let why = match in_test {
+                true => format!("the file has lost its page {} times", MAX_RESTARTS + 1),
+                false => "the page was lost while none ran".to_owned(),
+            };
+            self.errors.push(plain_error(format!("{left} more {tests} not run: {why}")));
             return None;
         }
         self.restarts += 1;
-        u32::try_from(self.resume_at).ok()
+        Some((0..).zip(&self.tests).filter(|(_, test)| test.finished).map(|(index, _)| index).collect())
     }
 
     /// The id of the test that is running (the one that started last).
@@ -243,6 +267,11 @@ impl FileRun {
     /// The title of the test that is running.
     pub(super) fn running_title(&self) -> Option<String> {
         self.running.last().map(|&i| full_title(&self.tests[i].info.path))
+    }
+
+    /// The title of a test.
+    pub(super) fn title(&self, test: u32) -> Option<String> {
+        self.tests.get(test as usize).map(|test| full_title(&test.info.path))
     }
 
     /// The ids of its tests, in their order.
@@ -283,6 +312,9 @@ impl FileRun {
         self.duration_ms += ms;
     }
 }
+
+/// So many tests are named in a message.
+const SHOWN: usize = 3;
 
 /// How Vitest's runner begins to say that a file, or a suite in it, has no test.
 const NO_TEST: [&str; 2] = ["No test suite found in file", "No test found in suite"];

@@ -53,7 +53,7 @@ pub(super) enum PrepareError {
         READY_WITHIN.as_secs()
     )]
     NotReady,
-    #[error("the page refused the global {0:?}: what was read back is not what was set")]
+    #[error("the page refused the global {0:?}: what was read back is not what was set; take another name for it")]
     Global(String),
     #[error("the page threw an error while it was prepared for tests ({step}): {thrown}")]
     Threw { step: &'static str, thrown: String },
@@ -121,7 +121,7 @@ pub(super) async fn prepare(
     let define = define_globals(globals);
     keep_for_new_documents(&page, &define).await;
     loop {
-        // Subscribed anew for each try: what an earlier document said is of no interest.
+        // Subscribed anew for each try, and before the debugger tells of the scripts that are there.
         let stream = page.session.events();
         let injected = tokio::select! {
             injected = inject(&page, globals, &define, recorder, started) => injected,
@@ -299,11 +299,25 @@ fn read_globals(globals: &[(String, Value)]) -> String {
 fn check_globals(globals: &[(String, Value)], read_back: &Value) -> Result<(), PrepareError> {
     let values: &[Value] = read_back.as_array().map_or(&[], Vec::as_slice);
     for (index, (key, value)) in globals.iter().enumerate() {
-        if values.get(index) != Some(value) {
+        if !values.get(index).is_some_and(|read| is_same(read, value)) {
             return Err(PrepareError::Global(key.clone()));
         }
     }
     Ok(())
+}
+
+/// Whether JavaScript would call them equal, all the way down: it writes 1.0 as 1, and 1e3 as 1000.
+fn is_same(read: &Value, set: &Value) -> bool {
+    match (read, set) {
+        (Value::Number(read), Value::Number(set)) => read.as_f64() == set.as_f64(),
+        (Value::Array(read), Value::Array(set)) => {
+            read.len() == set.len() && read.iter().zip(set).all(|(read, set)| is_same(read, set))
+        }
+        (Value::Object(read), Value::Object(set)) => {
+            read.len() == set.len() && set.iter().all(|(key, set)| read.get(key).is_some_and(|read| is_same(read, set)))
+        }
+        (read, set) => read == set,
+    }
 }
 
 #[cfg(test)]
@@ -320,5 +334,17 @@ mod tests {
         assert!(check_globals(&globals, &json!([{"sdkLine": "2.x"}, 1])).is_ok());
         assert!(check_globals(&globals, &json!([{"sdkLine": "2.x"}, null])).is_err());
         assert!(check_globals(&[], &json!([])).is_ok());
+    }
+
+    #[test]
+    fn numbers_are_compared_as_javascript_does() {
+        let set = serde_json::from_str(r#"[1.0, {"a": [1e3, -0.0, 12.50]}, "1.0"]"#).unwrap();
+        let globals = vec![("A".to_string(), set)];
+        assert!(check_globals(&globals, &json!([[1, {"a": [1000, 0, 12.5]}, "1.0"]])).is_ok());
+        for other in
+            [json!([1, {"a": [1000, 0, 12.6]}, "1.0"]), json!([1, {"a": [1000, 0]}, "1.0"]), json!([1, {}, "1.0"])]
+        {
+            assert!(check_globals(&globals, &json!([other])).is_err(), "{other}");
+        }
     }
 }

@@ -104,7 +104,7 @@ impl Plan {
         })
     }
 
-    pub(super) fn request(&self, run: u32, file: &FileId, skip_before: u32, hold_failing: bool) -> RunRequest {
+    pub(super) fn request(&self, run: u32, file: &FileId, skip: Vec<u32>, hold_failing: bool) -> RunRequest {
         RunRequest {
             run,
             file: file.0.clone(),
@@ -112,7 +112,7 @@ impl Plan {
             hook_timeout: millis(self.limits.hook),
             name_pattern: self.name_pattern.clone(),
             allow_only: self.allow_only,
-            skip_before,
+            skip,
             hold_failing,
         }
     }

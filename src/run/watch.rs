@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::wire::PageEvent;
+
 use super::plan::Limits;
 
 /// A page that says nothing for so long is pinged. One second: short beside every limit, long beside a round trip to
@@ -19,17 +21,15 @@ pub(super) const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(5);
 /// the page is well.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What the page is doing, as far as it said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Activity {
-    /// The file's own code is being loaded: only the file deadline and silence count.
+/// What the page is doing, as far as it said; with `concurrent`, one thing of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Activity {
+    /// The file's own code is being loaded.
     Loading,
-    /// A suite hook runs.
-    Hook,
-    /// A test runs; its body may take this long (`None`: no limit).
-    Test(Option<Duration>),
-    /// Between two of the above.
-    Idle,
+    /// A hook of this suite runs.
+    Hook(Vec<String>),
+    /// The test of this number runs; its body may take this long (`None`: no limit).
+    Test(u32, Option<Duration>),
 }
 
 /// Which deadline struck.
@@ -39,7 +39,7 @@ pub(super) enum Strike {
     File,
     /// A test or hook is over its limits, though the page answers.
     Overdue,
-    /// The page does not answer and what it is doing is over its limits: it may be busy for ever.
+    /// The page does not answer and everything it is doing is over its limits: it may be busy for ever.
     Unresponsive,
     /// The page has not answered for the whole silence limit.
     Silent,
@@ -51,8 +51,9 @@ pub(super) struct Watch {
     limits: Limits,
     file_started: Instant,
     last_heard: Instant,
-    activity: Activity,
-    activity_since: Instant,
+    /// What it does and since when, oldest first; nothing between two tests.
+    doing: Vec<(Activity, Instant)>,
+    idle_since: Instant,
     busy_checked: bool,
     notified: bool,
 }
@@ -64,8 +65,8 @@ impl Watch {
             limits,
             file_started,
             last_heard: now,
-            activity: Activity::Loading,
-            activity_since: now,
+            doing: vec![(Activity::Loading, now)],
+            idle_since: now,
             busy_checked: false,
             notified: false,
         }
@@ -78,16 +79,38 @@ impl Watch {
         std::mem::take(&mut self.notified)
     }
 
-    /// The page is now doing something else.
-    pub(super) fn doing(&mut self, activity: Activity, now: Instant) {
-        self.activity = activity;
-        self.activity_since = now;
+    /// The page said what it is doing, or does no more.
+    pub(super) fn told(&mut self, event: &PageEvent, now: Instant) {
+        match event {
+            PageEvent::Collected { .. } => self.ended(now, |done| *done == Activity::Loading),
+            PageEvent::TestStart { test, limit, .. } => {
+                // Another attempt of it has its limit anew.
+                self.ended(now, |done| matches!(done, Activity::Test(known, _) if known == test));
+                let limit = (*limit > 0).then(|| Duration::from_millis(*limit));
+                self.doing.push((Activity::Test(*test, limit), now));
+            }
+            PageEvent::TestEnd { test, .. } => {
+                self.ended(now, |done| matches!(done, Activity::Test(known, _) if known == test));
+            }
+            PageEvent::Phase { phase, suite, .. } => match phase.as_str() {
+                "load" => {}
+                "idle" => self.ended(now, |done| matches!(done, Activity::Hook(known) if known == suite)),
+                _ => self.doing.push((Activity::Hook(suite.clone()), now)),
+            },
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, now: Instant, is_over: impl Fn(&Activity) -> bool) {
+        self.doing.retain(|(activity, _)| !is_over(activity));
+        self.idle_since = now;
     }
 
     /// The page waited for us for so long, which counts for no deadline.
     pub(super) fn held(&mut self, time: Duration) {
         self.file_started += time;
-        self.activity_since += time;
+        self.idle_since += time;
+        self.doing.iter_mut().for_each(|(_, since)| *since += time);
         self.last_heard += time;
     }
 
@@ -96,15 +119,24 @@ impl Watch {
         self.silent_for(now) >= PING_AFTER
     }
 
-    /// The limit of the test that is running, where it is over it.
-    pub(super) fn over_own_limit(&self, now: Instant) -> Option<Duration> {
-        let Activity::Test(limit) = self.activity else { return None };
-        limit.filter(|limit| self.doing_for(now) >= *limit)
+    /// A running test that is over its own limit, and the limit.
+    pub(super) fn over_own_limit(&self, now: Instant) -> Option<(u32, Duration)> {
+        self.doing.iter().find_map(|(activity, since)| match activity {
+            Activity::Test(test, Some(limit)) if now.duration_since(*since) >= *limit => Some((*test, *limit)),
+            _ => None,
+        })
     }
 
-    /// How long it has been doing what it does.
+    /// How long this test has been running.
+    pub(super) fn ran(&self, test: u32, now: Instant) -> Duration {
+        let running =
+            self.doing.iter().find(|(activity, _)| matches!(activity, Activity::Test(known, _) if *known == test));
+        running.map_or(Duration::ZERO, |(_, since)| now.duration_since(*since))
+    }
+
+    /// How long it has been doing what it began last, or nothing.
     pub(super) fn doing_for(&self, now: Instant) -> Duration {
-        now.duration_since(self.activity_since)
+        now.duration_since(self.doing.last().map_or(self.idle_since, |(_, since)| *since))
     }
 
     /// Whether to tell the person now that the page does not answer; true once per silence.
@@ -133,29 +165,31 @@ impl Watch {
         if silent >= self.limits.silence {
             return Some(Strike::Silent);
         }
-        let running = now.duration_since(self.activity_since);
+        // Which one of several keeps the page busy is not known: each may take its time.
+        let all_over = |limit_of: fn(&Self, &Activity) -> Option<Duration>| {
+            let over = |limit: Duration, since: Instant| now.duration_since(since) >= limit;
+            self.doing.iter().all(|(activity, since)| limit_of(self, activity).is_some_and(|limit| over(limit, *since)))
+        };
         if silent >= UNRESPONSIVE_AFTER {
             // A page that does not run scripts needs no time for its hooks: the body's own limit is enough.
-            let over = self.body_limit().is_some_and(|limit| running >= limit);
-            return (over && !self.busy_checked).then_some(Strike::Unresponsive);
+            return (all_over(Self::body_limit) && !self.busy_checked).then_some(Strike::Unresponsive);
         }
-        self.full_limit().is_some_and(|limit| running >= limit).then_some(Strike::Overdue)
+        (!self.doing.is_empty() && all_over(Self::full_limit)).then_some(Strike::Overdue)
     }
 
-    fn body_limit(&self) -> Option<Duration> {
-        match self.activity {
-            Activity::Test(limit) => limit,
-            Activity::Hook | Activity::Loading => Some(self.limits.hook),
-            Activity::Idle => Some(Duration::ZERO),
+    fn body_limit(&self, activity: &Activity) -> Option<Duration> {
+        match activity {
+            Activity::Test(_, limit) => *limit,
+            Activity::Hook(_) | Activity::Loading => Some(self.limits.hook),
         }
     }
 
     /// Body and hooks before and after it. Hooks have no limit together, so each side counts once. A suite hook may have
     /// a limit of its own that the host does not know: the file deadline bounds it.
-    fn full_limit(&self) -> Option<Duration> {
-        match self.activity {
-            Activity::Test(limit) => limit.map(|l| l + 2 * self.limits.hook + GRACE),
-            Activity::Hook | Activity::Loading | Activity::Idle => None,
+    fn full_limit(&self, activity: &Activity) -> Option<Duration> {
+        match activity {
+            Activity::Test(_, limit) => limit.map(|l| l + 2 * self.limits.hook + GRACE),
+            Activity::Hook(_) | Activity::Loading => None,
         }
     }
 
@@ -181,11 +215,61 @@ mod tests {
         Duration::from_secs(n)
     }
 
+    fn start(test: u32, limit: u64) -> PageEvent {
+        PageEvent::TestStart { run: 1, test, attempt: 0, limit: limit * 1000 }
+    }
+
+    fn end(test: u32) -> PageEvent {
+        let state = crate::wire::TestState::Passed;
+        PageEvent::TestEnd { run: 1, test, state, ms: 1.0, errors: vec![], note: None, retries: 0 }
+    }
+
+    fn phase(phase: &str, suite: &str) -> PageEvent {
+        PageEvent::Phase { run: 1, phase: phase.into(), suite: vec![suite.into()] }
+    }
+
+    /// A file was loaded at that time.
+    fn loaded(t0: Instant) -> Watch {
+        let mut watch = Watch::new(LIMITS, t0, t0);
+        watch.told(&PageEvent::Collected { run: 1, tests: vec![], only: false }, t0);
+        watch
+    }
+
+    #[test]
+    fn a_long_computation_beside_a_test_that_has_ended_is_its_tests_right() {
+        let t0 = Instant::now();
+        let mut watch = loaded(t0);
+        watch.told(&start(0, 40), t0);
+        watch.told(&start(1, 5), t0);
+        watch.told(&start(2, 5), t0);
+        watch.told(&end(1), t0);
+        assert_eq!(watch.strike(t0 + secs(20)), None);
+        assert_eq!(watch.over_own_limit(t0 + secs(20)), Some((2, secs(5))));
+        watch.told(&end(0), t0);
+        assert_eq!(watch.strike(t0 + secs(20)), Some(Strike::Unresponsive), "the other one is over its limit");
+        watch.told(&end(2), t0);
+        assert_eq!(watch.strike(t0 + secs(6)), Some(Strike::Unresponsive), "nothing runs that might take its time");
+    }
+
+    #[test]
+    fn a_hook_beside_tests_has_its_time_until_it_has_ended() {
+        let t0 = Instant::now();
+        let mut watch = loaded(t0);
+        watch.told(&phase("beforeAll", "a"), t0);
+        watch.told(&start(0, 1), t0);
+        watch.told(&end(0), t0);
+        assert_eq!(watch.strike(t0 + secs(9)), None);
+        watch.told(&phase("idle", "b"), t0);
+        assert_eq!(watch.strike(t0 + secs(9)), None, "that was another suite's");
+        watch.told(&phase("idle", "a"), t0);
+        assert_eq!(watch.strike(t0 + secs(9)), Some(Strike::Unresponsive));
+    }
+
     #[test]
     fn a_page_that_answers_is_only_overdue_after_hooks_and_grace() {
         let t0 = Instant::now();
-        let mut watch = Watch::new(LIMITS, t0, t0);
-        watch.doing(Activity::Test(Some(secs(15))), t0);
+        let mut watch = loaded(t0);
+        watch.told(&start(0, 15), t0);
         watch.heard(t0 + secs(36));
         assert_eq!(watch.strike(t0 + secs(36)), None);
         watch.heard(t0 + secs(37));
@@ -195,8 +279,8 @@ mod tests {
     #[test]
     fn a_loop_is_suspected_once_the_test_is_over_its_own_limit() {
         let t0 = Instant::now();
-        let mut watch = Watch::new(LIMITS, t0, t0);
-        watch.doing(Activity::Test(Some(secs(15))), t0);
+        let mut watch = loaded(t0);
+        watch.told(&start(0, 15), t0);
         assert_eq!(watch.strike(t0 + secs(14)), None, "a long computation is the test's right");
         assert_eq!(watch.strike(t0 + secs(15)), Some(Strike::Unresponsive));
         watch.not_busy();
@@ -220,20 +304,20 @@ mod tests {
     #[test]
     fn a_test_may_be_over_its_own_limit_before_the_file_is() {
         let t0 = Instant::now();
-        let mut watch = Watch::new(LIMITS, t0, t0);
+        let mut watch = loaded(t0);
         assert_eq!(watch.over_own_limit(t0 + secs(60)), None, "no test runs");
-        watch.doing(Activity::Test(Some(secs(50))), t0);
+        watch.told(&start(0, 50), t0);
         watch.heard(t0 + secs(60));
         assert_eq!(watch.strike(t0 + secs(60)), Some(Strike::File), "hooks and grace go on beyond the file's limit");
         assert_eq!(watch.over_own_limit(t0 + secs(49)), None);
-        assert_eq!(watch.over_own_limit(t0 + secs(60)), Some(secs(50)));
+        assert_eq!(watch.over_own_limit(t0 + secs(60)), Some((0, secs(50))));
     }
 
     #[test]
     fn a_test_without_a_limit_is_bounded_by_the_file() {
         let t0 = Instant::now();
-        let mut watch = Watch::new(LIMITS, t0, t0);
-        watch.doing(Activity::Test(None), t0);
+        let mut watch = loaded(t0);
+        watch.told(&start(0, 0), t0);
         watch.heard(t0 + secs(59));
         assert_eq!(watch.strike(t0 + secs(59)), None);
         assert_eq!(watch.strike(t0 + secs(60)), Some(Strike::File));

@@ -22,6 +22,7 @@ pub(super) fn parse(text: &str) -> Result<(String, Value), String> {
     };
     check_key(key)?;
     let value = serde_json::from_str(json).map_err(|error| not_json(key, json, &error))?;
+    check_value(&value)?;
     Ok((key.to_owned(), value))
 }
 
@@ -50,6 +51,35 @@ pub(super) fn check_key(key: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses what would be another value in JavaScript.
+pub(super) fn check_value(value: &Value) -> Result<(), String> {
+    match value {
+        Value::Number(number) => check_number(&number.to_string()),
+        Value::Array(values) => values.iter().try_for_each(check_value),
+        Value::Object(members) if members.contains_key("__proto__") => {
+            Err("a member __proto__ is what an object inherits from in JavaScript; give the member another name".into())
+        }
+        Value::Object(members) => members.values().try_for_each(check_value),
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
+    }
+}
+
+/// A number of JavaScript is a double: of a fraction it holds the nearest one, as everybody expects; of an integer that is
+/// most likely an id, that would be another id.
+fn check_number(text: &str) -> Result<(), String> {
+    let number: f64 = text.parse().unwrap_or(f64::INFINITY);
+    if !number.is_finite() {
+        return Err(format!("{text} is too large for a number of JavaScript; give it as a text, in quotes"));
+    }
+    let is_integer = text.chars().all(|c| c.is_ascii_digit() || c == '-');
+    if is_integer && format!("{number:.0}") != text {
+        return Err(format!(
+            "{text} would be {number:.0} in JavaScript, which has no number between; give it as a text, in quotes"
+        ));
+    }
+    Ok(())
+}
+
 /// Adds a global; the last one of a name wins, in the place of the first.
 pub(super) fn put(globals: &mut Vec<(String, Value)>, key: String, value: Value) {
     match globals.iter_mut().find(|(known, _)| *known == key) {
@@ -69,6 +99,18 @@ mod tests {
         assert_eq!(parse("A=1"), Ok(("A".into(), json!(1))));
         assert_eq!(parse("$a_1={\"b\":\"=\"}"), Ok(("$a_1".into(), json!({"b": "="}))));
         assert_eq!(parse("A=\"\\u0000\""), Ok(("A".into(), json!("\0"))));
+    }
+
+    #[test]
+    fn what_javascript_would_make_another_value_of_is_refused() {
+        for fine in ["1.0", "-0", "1e3", "0.1", "9007199254740992", "-1152921504606846976", "[{\"a\": 1e300}]"] {
+            assert!(parse(&format!("A={fine}")).is_ok(), "{fine}");
+        }
+        let why = parse("A=[9007199254740993]").unwrap_err();
+        assert!(why.starts_with("9007199254740993 would be 9007199254740992 in JavaScript"), "{why}");
+        assert!(parse("A=123456789012345678901234567890123456789012").is_err());
+        assert!(parse("A={\"b\": 1e999}").unwrap_err().contains("too large"));
+        assert!(parse("A=[{\"__proto__\": {}}]").unwrap_err().contains("__proto__"));
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Sources<'_> {
         let mut all = Vec::new();
         for (key, value) in &self.file.given.globals {
             let name = Sourced { value: key.clone(), source: self.in_file("globals") };
-            name.parse(globals::check_key)?;
+            name.parse(|key| globals::check_key(key).and_then(|()| globals::check_value(value)))?;
             globals::put(&mut all, key.clone(), value.clone());
         }
         for text in &self.flags.global {

@@ -120,7 +120,7 @@ fn request_and_info_read_and_write_as_in_the_page() {
             hook_timeout: 10_000,
             name_pattern: Some("^a".into()),
             allow_only: true,
-            skip_before: 2,
+            skip: vec![0, 2],
             hold_failing: true,
         },
     );

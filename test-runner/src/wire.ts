@@ -73,7 +73,7 @@ export interface RunRequest {
   hookTimeout: number;
   namePattern?: string;
   allowOnly: boolean;
-  skipBefore: number;
+  skip: number[];
   holdFailing: boolean;
 }
 

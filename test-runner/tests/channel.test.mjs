@@ -90,7 +90,7 @@ test('without a binding events wait for it', async () => {
   const bare = await runner.chrome.page(runner.origin);
   await bare.evaluate(runner.runtime);
   await bare.evaluate(`${IMPORT}globalThis.ended = new Promise((resolve) => { globalThis.resolveEnd = resolve; });
-    __ait.run({ run: 1, file: 'a', testTimeout: 100, hookTimeout: 100, allowOnly: true, skipBefore: 0 }, async () => {
+    __ait.run({ run: 1, file: 'a', testTimeout: 100, hookTimeout: 100, allowOnly: true, skip: [] }, async () => {
       it('a', () => {}); afterAll(() => { setTimeout(resolveEnd, 20); });
     })`);
   await bare.evaluate('ended', true);
@@ -187,8 +187,10 @@ test('what is left out', async () => {
     const byTitle = await run(code, { request: { namePattern } });
     assert.deepEqual([modes(byTitle), byTitle.states], [['filtered', 'run', 'filtered'], { 's > two': 'passed' }]);
   }
-  const rest = await run(code, { request: { skipBefore: 2 } });
+  const rest = await run(code, { request: { skip: [0, 1] } });
   assert.deepEqual([modes(rest), rest.states], [['filtered', 'filtered', 'run'], { three: 'passed' }]);
+  const between = await run(code, { request: { skip: [0, 2] } });
+  assert.deepEqual([modes(between), between.states], [['filtered', 'run', 'filtered'], { 's > two': 'passed' }]);
   const only = await run("it.only('a', () => {}); it('b', () => { throw 1; });");
   assert.deepEqual([only.states, only.events[1].only], [{ a: 'passed', b: 'skipped' }, true]);
 });

@@ -55,7 +55,7 @@ export const samples: Samples = /* <json> */ {
     "hook": "beforeEach", "cause": { "name": "E", "message": "m", "kind": "error" }
   },
   "request": { "run": 1, "file": "a.ait.test.ts", "testTimeout": 5000, "hookTimeout": 10000, "namePattern": "^a",
-    "allowOnly": true, "skipBefore": 2, "holdFailing": true },
+    "allowOnly": true, "skip": [0, 2], "holdFailing": true },
   "info": { "version": "0.1.0", "doc": "d1", "seq": 7, "userAgent": "u", "url": "http://127.0.0.1/", "title": "t" },
   "piece": { "doc": "d1", "seq": 3, "text": "{\"kind\":\"coverage\"}\n[1,\"s", "sent": "d1 3\n{\"kind\":\"coverage\"}\n[1,\"s" },
   "rows": [

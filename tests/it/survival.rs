@@ -225,6 +225,24 @@ fn a_page_that_is_left_and_comes_back_costs_the_test_that_was_running_at_most() 
     report.expect(&["passed before", "failed leaves", "passed after", "passed next file"], &["navigated"]);
 }
 
+/// Nobody waits for the page to come back when there is nothing more to run in it.
+#[test]
+fn a_page_that_leaves_at_the_end_of_the_run_costs_what_it_had_not_said() {
+    const LEAVE: &str = "location.href = 'about:blank'; await pause(60_000);";
+    let in_hook = format!("it('last', () => {{}});\nafterAll(async () => {{ {LEAVE} }}, 0);\n");
+    let in_test = format!("it('before', () => {{}});\nit('leaves', async () => {{ {LEAVE} }}, 0);\n");
+    for (file, tests, losses) in [
+        (in_hook, &["passed next file", "passed last"][..], &[][..]),
+        (in_test, &["passed next file", "passed before", "failed leaves"], &["disconnected"]),
+    ] {
+        let report = Trip::start(&[NEXT, &file], &[]).end();
+        report.expect(tests, losses);
+        assert!(report.outcome.took < Duration::from_secs(50), "{:?}", report.outcome.took);
+        let said = report.words();
+        assert!(said.iter().any(|words| words.contains("the page")), "{said:?}");
+    }
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_phone_that_is_suspended_goes_on_when_it_wakes() {

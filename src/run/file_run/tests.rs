@@ -46,11 +46,11 @@ fn a_loss_costs_the_running_test_and_the_file_goes_on_behind_it() {
     start(&mut run, 0);
     end(&mut run, 0, TestState::Passed);
     start(&mut run, 1);
-    let step = run.lost(LossCause::Crashed, "the page crashed", None, 5.0);
+    let step = run.lost(LossCause::Crashed, "the page crashed", None, |_| 5.0);
     let [(Some(id), EventKind::TestFinished(result))] = &step.events[..] else { panic!("{step:?}") };
     assert_eq!((id.0.as_str(), result.state), ("a.ait.test.ts > two", TestState::Failed));
     assert_eq!(result.errors[0].message, "the page crashed");
-    assert_eq!(run.restart(true), Some(2));
+    assert_eq!(run.restart(true), Some(vec![0, 1]));
     assert!(run.page_said(collected(&["one", "two", "three"]), &maps()).events.is_empty(), "started only once");
     start(&mut run, 2);
     end(&mut run, 2, TestState::Passed);
@@ -63,7 +63,7 @@ fn a_reload_after_the_last_test_is_only_a_notice() {
     let mut run = file(&["one"]);
     start(&mut run, 0);
     end(&mut run, 0, TestState::Passed);
-    let step = run.lost(LossCause::Reloaded, "the page reloaded itself", None, 0.0);
+    let step = run.lost(LossCause::Reloaded, "the page reloaded itself", None, |_| 0.0);
     let [(None, EventKind::Notice { message, .. })] = &step.events[..] else { panic!("{step:?}") };
     assert!(message.contains("not started again"), "{message}");
     assert_eq!(run.restart(false), None);
@@ -75,7 +75,7 @@ fn a_hook_after_the_last_test_that_never_ends_is_the_files_failure() {
     let mut run = file(&["a"]);
     start(&mut run, 0);
     end(&mut run, 0, TestState::Passed);
-    assert!(run.lost(LossCause::Busy, "the file took longer than its limit", None, 0.0).events.is_empty());
+    assert!(run.lost(LossCause::Busy, "the file took longer than its limit", None, |_| 0.0).events.is_empty());
     assert_eq!(run.restart(false), None);
     let result = run.finish(None);
     assert_eq!(result.errors[0].message, "the file took longer than its limit");
@@ -84,9 +84,10 @@ fn a_hook_after_the_last_test_that_never_ends_is_the_files_failure() {
 #[test]
 fn a_loss_between_tests_is_the_files_and_the_rest_is_not_run() {
     let mut run = file(&["one", "two"]);
-    assert!(run.lost(LossCause::Navigated, "gone", None, 0.0).events.is_empty());
+    assert!(run.lost(LossCause::Navigated, "gone", None, |_| 0.0).events.is_empty());
     assert_eq!(run.restart(false), None);
-    assert_eq!(run.finish(None).errors[0].message, "gone");
+    let messages: Vec<_> = run.finish(None).errors.into_iter().map(|error| error.message).collect();
+    assert_eq!(messages, ["gone", "2 more tests were not run: the page was lost while none ran"]);
 }
 
 #[test]
@@ -97,11 +98,11 @@ fn a_file_whose_every_test_takes_its_page_down_comes_to_an_end() {
     let mut next = 0;
     for _ in 0..MAX_RESTARTS {
         start(&mut run, next);
-        run.lost(LossCause::Busy, "loop", None, 0.0);
-        next = run.restart(true).unwrap();
+        run.lost(LossCause::Busy, "loop", None, |_| 0.0);
+        next = u32::try_from(run.restart(true).unwrap().len()).unwrap();
     }
     start(&mut run, next);
-    run.lost(LossCause::Busy, "loop", None, 0.0);
+    run.lost(LossCause::Busy, "loop", None, |_| 0.0);
     assert_eq!(run.restart(true), None);
     let result = run.finish(None);
     assert_eq!(result.counts.failed, MAX_RESTARTS + 1);
@@ -112,8 +113,8 @@ fn a_file_whose_every_test_takes_its_page_down_comes_to_an_end() {
 fn other_tests_after_a_loss_are_an_error_of_the_file() {
     let mut run = file(&["one", "two"]);
     start(&mut run, 0);
-    run.lost(LossCause::Busy, "loop", None, 0.0);
-    assert!(run.page_said(collected(&["one", "three"]), &maps()).ended);
+    run.lost(LossCause::Busy, "loop", None, |_| 0.0);
+    assert!(run.page_said(collected(&["one", "three"]), &maps()).given_up);
     assert!(run.finish(None).errors[0].message.contains("other tests"));
 }
 
@@ -132,6 +133,33 @@ fn tests_that_run_together_are_lost_together() {
     let mut run = file(&["one", "two", "three"]);
     start(&mut run, 0);
     start(&mut run, 1);
-    assert_eq!(run.lost(LossCause::Frozen, "gone", None, 0.0).failed, 2);
-    assert_eq!(run.restart(true), Some(2));
+    assert_eq!(run.lost(LossCause::Frozen, "gone", None, |_| 0.0).failed, 2);
+    assert_eq!(run.restart(true), Some(vec![0, 1]));
+}
+
+#[test]
+fn what_neither_ran_nor_ended_is_run_after_a_loss_and_nothing_else() {
+    let mut run = file(&["slow", "ended", "waits", "slow, too", "waits, too"]);
+    for test in [0, 1, 3] {
+        start(&mut run, test);
+    }
+    end(&mut run, 1, TestState::Passed);
+    let step = run.lost(LossCause::Reloaded, "gone", None, |index| index as f64);
+    let of = |said: &Said| match &said.1 {
+        EventKind::TestFinished(result) => (result.path[0].clone(), result.duration_ms),
+        other => panic!("{other:?}"),
+    };
+    let lost: Vec<_> = step.events.iter().map(of).collect();
+    assert_eq!(lost, [("slow".to_owned(), 0.0), ("slow, too".to_owned(), 3.0)]);
+    assert_eq!(run.restart(true), Some(vec![0, 1, 3]));
+}
+
+#[test]
+fn a_file_that_ends_without_each_result_names_what_is_missing() {
+    let mut run = file(&["a", "b", "c", "d", "e"]);
+    start(&mut run, 0);
+    end(&mut run, 0, TestState::Passed);
+    run.page_said(PageEvent::FileEnd { run: 1, ms: 1.0, load_error: None }, &maps());
+    let message = &run.finish(None).errors[0].message;
+    assert!(message.contains("'b', 'c', 'd' and 1 more"), "{message}");
 }

@@ -165,6 +165,7 @@ class Run {
       });
     },
     hook: (phase, suite) => this.emitNow({ type: 'phase', run: this.run, phase, suite }),
+    hookEnd: (suite) => this.emit({ type: 'phase', run: this.run, phase: 'idle', suite }),
     suiteError: (suite, error) => this.emit({ type: 'suiteError', run: this.run, suite, error }),
     loadError: (error) => {
       this.loadError = error;
@@ -186,9 +187,10 @@ class Run {
   }
 }
 
-function filterOf({ namePattern, skipBefore }: RunRequest): (title: string, index: number) => boolean {
-  if (namePattern === undefined) return (_, index) => index >= skipBefore;
+function filterOf({ namePattern, skip }: RunRequest): (title: string, index: number) => boolean {
+  const skipped = new Set(skip);
+  if (namePattern === undefined) return (_, index) => !skipped.has(index);
   const pattern = new RegExp(namePattern);
   // Vitest 5 joins titles with ` > `, Vitest 4 with a space; a pattern written for either one is meant.
-  return (title, index) => index >= skipBefore && (pattern.test(title) || pattern.test(title.replaceAll(' > ', ' ')));
+  return (title, index) => !skipped.has(index) && (pattern.test(title) || pattern.test(title.replaceAll(' > ', ' ')));
 }

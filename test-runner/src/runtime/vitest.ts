@@ -28,6 +28,7 @@ export interface Reporter {
   failing(test: number): Promise<void> | undefined;
   testEnd(test: number, verdict: Verdict): void;
   hook(phase: 'beforeAll' | 'afterAll', suite: string[]): void;
+  hookEnd(suite: string[]): void;
   suiteError(suite: string[], error: PageError): void;
   loadError(error: PageError): void;
   notice(message: string): void;
@@ -226,14 +227,16 @@ class PageRunner extends Base {
 
   private async hook(name: string, hook: string, body: Body): Promise<unknown> {
     const suite = this.suites.at(-1);
-    if (suite && (name === 'suite.beforeAll' || name === 'suite.afterAll')) {
-      const phase = hook as 'beforeAll' | 'afterAll';
-      if (Base.getSuiteHooks(suite)[phase].length) this.run.reporter.hook(phase, pathOf(suite));
-    }
+    const phase = hook as 'beforeAll' | 'afterAll';
+    const told =
+      suite && name === `suite.${hook}` && Base.getSuiteHooks(suite)[phase].length ? pathOf(suite) : undefined;
+    if (told) this.run.reporter.hook(phase, told);
     try {
       return await body();
     } catch (error) {
       throw fromHook(error, hook);
+    } finally {
+      if (told) this.run.reporter.hookEnd(told);
     }
   }
 
