@@ -4,7 +4,7 @@ import { Chrome } from './chrome.mjs';
 import { Site } from './site.mjs';
 
 /** How a page finds its recorder. */
-const RUNTIME = "WebSocket.prototype.close.call(Symbol.for('devtools-test.capture'))";
+const RUNTIME = "WebSocket.prototype.close[Symbol.for('devtools-test.capture')]";
 
 export const base64 = (data) => encodeURIComponent(Buffer.from(data).toString('base64'));
 /** The address of a body that comes in the given parts. */

@@ -228,7 +228,7 @@ test('a recorder that comes before it sees nothing of it', async () => {
   await relay.until(() => relay.legs.at(-1).kind === 'stream');
   const stream = await relay.next(relay.legs.length - 1);
   await stream.ask(2, 'Runtime.evaluate', { expression: '1' });
-  const recorded = `WebSocket.prototype.close.call(Symbol.for('devtools-test.capture')).engine.getConnections().map(({ url }) => url)`;
+  const recorded = `WebSocket.prototype.close[Symbol.for('devtools-test.capture')].engine.getConnections().map(({ url }) => url)`;
   assert.deepEqual(await page.evaluate(recorded), []);
   // And all of the app.
   await page.evaluate(`fetch('/mine').then((response) => response.text())`, true);

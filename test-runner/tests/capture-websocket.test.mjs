@@ -86,7 +86,7 @@ test('blobs that come faster than they are read: small ones all have their bytes
     for (let i = 0; i < 300; i++) s.send(new Blob([String(i)]));
     let n = 0;
     await new Promise((resolve) => s.addEventListener('message', () => ++n === 300 && resolve()));
-    const { engine } = WebSocket.prototype.close.call(Symbol.for('devtools-test.capture'));
+    const { engine } = WebSocket.prototype.close[Symbol.for('devtools-test.capture')];
     const lost = () => engine.getMetrics().notRecorded['bytes of a blob'] ?? 0;
     const before = lost();
     const large = new Blob([new Uint8Array(10 << 20)]);

@@ -73,9 +73,9 @@ fn a_late_recorder_says_from_when_it_covers() {
     // It leaves the page as it found it.
     let native = phone.tap("Object.hasOwn(window, 'WebSocket') && /native code/.test(WebSocket.prototype.send)");
     assert_eq!(native, json!(true));
-    let asked = "WebSocket.prototype.close.call(Symbol.for('devtools-test.capture'))";
-    let gone = phone.tap(&format!("(() => {{ try {{ {asked}; return 'there' }} catch {{ return 'gone' }} }})()"));
-    assert_eq!(gone, json!("gone"));
+    let asked = "WebSocket.prototype.close[Symbol.for('devtools-test.capture')]";
+    let gone = phone.tap(&format!("String({asked})"));
+    assert_eq!(gone, json!("undefined"));
 }
 
 /// O-27: one record for each call, whoever wraps `fetch` and when.
@@ -85,6 +85,22 @@ fn expect_one_record(target: &str) {
                   window.fetch = (...args) => { window.calls++; return native(...args); }</script>";
     let (connections, _) = recorded(&run(&server, "wrapped", target, script));
     assert_eq!(connections.iter().filter(|connection| connection.url.ends_with("?once")).count(), 1);
+}
+
+/// Whatever stands where the recorder's patches are is neither called nor taken for the recorder, by whoever asks for it.
+#[test]
+fn the_recorder_is_found_without_a_call_of_the_page() {
+    let server = FixtureServer::start();
+    let script = "<script>window.closeCalls = window.cloneCalls = 0;\
+                  const { close } = WebSocket.prototype, { clone } = Response.prototype;\
+                  const any = new Proxy(function () {}, { get: () => any, apply: () => (window.cloneCalls++, any) });\
+                  WebSocket.prototype.close = function (...args) { window.closeCalls++; return close.apply(this, args); };\
+                  Response.prototype.clone = any;\
+                  EventSource.prototype.close = () => 'mine';\
+                  fetch('/api/status/200?first')</script>";
+    let (connections, _) = recorded(&run(&server, "found", "chrome", script));
+    let urls: Vec<&str> = connections.iter().map(|connection| connection.url.as_str()).collect();
+    assert_eq!(urls.len(), 3, "each is recorded once, by one recorder: {urls:?}");
 }
 
 #[test]

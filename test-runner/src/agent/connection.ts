@@ -223,7 +223,9 @@ export function connect(address: () => string, owner: Owner): Host {
   listen(win.document, 'freeze', () => tell('Agent.frozen', {}));
   listen(win.document, 'resume', wake);
   listen(win, 'online', wake);
-  listen(win, 'pagehide', () => {
+  listen(win, 'pagehide', (event) => {
+    // What the page itself dispatches under that name says nothing of where it goes.
+    if (!event.isTrusted) return;
     tell('Agent.leaving', {});
     link?.leave();
   });

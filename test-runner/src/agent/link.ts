@@ -1,12 +1,11 @@
 // One way to the relay, open or about to be.
 
 import type { CaptureRuntime } from '../engine/install';
-import { ownerOf } from '../interceptors/patch';
-import type { Realm } from '../interceptors/types';
 import { win } from '../shared/natives';
+import { ownerOf } from '../shared/owner';
 
 /** A recorder that came before us keeps what it found; our own traffic goes past it. */
-export const natives = (ownerOf(win as Realm) as CaptureRuntime | undefined)?.natives;
+export const natives = (ownerOf(win) as CaptureRuntime | undefined)?.natives;
 
 /** What a link tells. After `closed` it says nothing more. */
 export interface LinkOwner {

@@ -16,7 +16,7 @@ import { jsonLines, logLines } from './export.ts';
 import { type BatchSink, Outbox, type RowWriter } from './outbox.ts';
 import { shorten } from './payload.ts';
 import { createRedactor, type Redaction, type Redactor } from './redact.ts';
-import { copyOf, noCounts, Registry } from './registry.ts';
+import { copyOf, MAX_LIVE, noCounts, Registry } from './registry.ts';
 import { retain } from './retain.ts';
 import { messageOf, type Row } from './row.ts';
 import { MessageStore } from './store.ts';
@@ -54,7 +54,7 @@ class Engine {
   private readonly prefix: number;
   private readonly maxPayload: number;
   private readonly redactor: Redactor | undefined;
-  private readonly registry = new Registry();
+  private readonly registry = new Registry(() => this.note(`end of a connection among more than ${MAX_LIVE} at once`));
   private readonly store: MessageStore;
   private readonly outbox: Outbox;
   private readonly subscribers = new Subscribers(() => this.note('subscriber error'));

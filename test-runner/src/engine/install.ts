@@ -2,11 +2,11 @@
 // what is still ours, in reverse order, and makes the rest pass through.
 import { installEventSourceInterceptor } from '../interceptors/eventsource.ts';
 import { installFetchStreamInterceptor } from '../interceptors/fetch-stream.ts';
-import { ownerOf } from '../interceptors/patch.ts';
 import type { Interceptor, InterceptorOptions, Realm } from '../interceptors/types.ts';
 import { countUncovered, frameCount } from '../interceptors/uncovered.ts';
 import { installWebSocketInterceptor } from '../interceptors/websocket.ts';
-import { apply, listen, match, NativeRegExp, now, ticks, unlisten, win } from '../shared/natives.ts';
+import { apply, getterOf, listen, match, NativeRegExp, now, ticks, unlisten, win } from '../shared/natives.ts';
+import { BRAND, ownerOf } from '../shared/owner.ts';
 import { createDevtoolsEngine, type DevtoolsEngine, type EngineOptions } from './engine.ts';
 import { HostChannel } from './host-channel.ts';
 import type { BatchSink } from './outbox.ts';
@@ -96,6 +96,7 @@ export function installBrowseSentEvent(options: InstallOptions = {}): CaptureRun
 }
 
 class Runtime implements CaptureRuntime {
+  readonly brand = BRAND;
   readonly engine: DevtoolsEngine;
   readonly natives: Partial<OriginalNatives>;
   private readonly target: Realm;
@@ -143,7 +144,7 @@ class Runtime implements CaptureRuntime {
       this.uninstall();
       throw error;
     }
-    listen(target, 'pagehide', this.left);
+    listen(target, 'pagehide', this.left, true);
   }
 
   coverage = (): Coverage => ({
@@ -178,12 +179,14 @@ class Runtime implements CaptureRuntime {
   uninstall = (): void => {
     for (let i = this.interceptors.length - 1; i >= 0; i--) this.interceptors[i]?.uninstall();
     this.interceptors = [];
-    unlisten(this.target, 'pagehide', this.left);
+    unlisten(this.target, 'pagehide', this.left, true);
   };
 
   /** The document goes: what lives ends with it, unless it waits to be shown again. */
   private readonly left = (event: Event): void => {
-    if (!(event as PageTransitionEvent).persisted) {
+    // Of the page's own making: nothing goes.
+    if (!event.isTrusted) return;
+    if (!isPersisted(event)) {
       const connections = this.engine.getConnections();
       for (let i = 0; i < connections.length; i++) {
         const { id, state } = connections[i] as { id: string; state: string };
@@ -199,6 +202,7 @@ class Runtime implements CaptureRuntime {
 }
 
 const { includes } = String.prototype;
+const isPersisted = getterOf<boolean>(globalThis.PageTransitionEvent?.prototype, 'persisted');
 
 function filterOf(filter: InstallOptions['urlFilter']): ((url: string) => boolean) | undefined {
   if (filter === undefined) return undefined;

@@ -1,5 +1,5 @@
 // The connections: what state they are in, what was counted for each, and how many are remembered.
-import { ownKeys, ownOnly, record, SafeMap } from '../shared/natives.ts';
+import { apply, ownKeys, ownOnly, record, SafeMap, SafeSet } from '../shared/natives.ts';
 import type { ConnectionInput, ConnectionState, ConnectionUpdate, Metadata, TransportConnection } from './events.ts';
 import { sliceText } from './payload.ts';
 import { RingBuffer } from './ring-buffer.ts';
@@ -7,7 +7,7 @@ import { RingBuffer } from './ring-buffer.ts';
 /** Finished connections that are remembered: a page that polls makes thousands. */
 const MAX_CLOSED = 1_000;
 /** Unfinished ones: bodies that nobody reads never finish. */
-const MAX_OPEN = 4_000;
+export const MAX_LIVE = 4_000;
 /** A socket that opens this soon after one to the same place broke counts as its successor. */
 const RECONNECT_MS = 60_000;
 /** Places whose last break is remembered. */
@@ -40,11 +40,15 @@ export const noCounts = (): Counts => ({
 
 export class Registry {
   private entries = new SafeMap<string, Entry>();
-  private open = new RingBuffer<string>(MAX_OPEN);
+  /** In the order in which they came. */
+  private live = new SafeSet<string>();
   private closed = new RingBuffer<string>(MAX_CLOSED);
   private breaks = new SafeMap<string, { at: number; reconnects: number }>();
   total = 0;
   dropped = 0;
+
+  /** `forgotten` hears of one that lived. */
+  constructor(private readonly forgotten: (connection: TransportConnection) => void) {}
 
   add(input: ConnectionInput, id: string, time: number): Entry {
     const connection: TransportConnection = ownOnly({
@@ -59,10 +63,9 @@ export class Registry {
     const entry = { connection, counts: noCounts() };
     this.entries.set(id, entry);
     this.total++;
-    const evicted = this.open.push(id);
-    const old = evicted === undefined ? undefined : this.entries.get(evicted);
-    if (old && old.connection.state !== 'closed') this.drop(old.connection.id);
+    this.live.add(id);
     if (connection.state === 'closed') this.finish(connection, time);
+    if (this.live.size > MAX_LIVE) this.forgetOldest();
     return entry;
   }
 
@@ -91,6 +94,7 @@ export class Registry {
     const entry = this.entries.get(id);
     if (!entry) return undefined;
     this.entries.delete(id);
+    this.live.delete(id);
     this.total--;
     return entry.connection;
   }
@@ -115,7 +119,7 @@ export class Registry {
   clear(): void {
     const before = this.entries;
     this.entries = new SafeMap();
-    this.open.clear();
+    this.live.clear();
     this.closed.clear();
     this.breaks = new SafeMap();
     this.total = 0;
@@ -124,19 +128,28 @@ export class Registry {
       if (entry.connection.state === 'closed') return;
       entry.counts = noCounts();
       this.entries.set(id, entry);
-      this.open.push(id);
+      this.live.add(id);
       this.total++;
     });
   }
 
   private finish(connection: TransportConnection, time: number): void {
     connection.closedAt = time;
+    this.live.delete(connection.id);
     const evicted = this.closed.push(connection.id);
     if (evicted !== undefined) this.drop(evicted);
     // 1000 is said by whoever had enough; nobody reconnects after it.
     if (connection.protocol !== 'websocket' || connection.closeCode === 1000) return;
     if (this.breaks.size >= MAX_BREAKS) this.breaks.clear();
     this.breaks.set(placeOf(connection.url), { at: time, reconnects: connection.reconnectCount + 1 });
+  }
+
+  private forgetOldest(): void {
+    const id = apply(next, this.live.values(), []).value as string;
+    const { connection } = this.entries.get(id) as Entry;
+    this.live.delete(id);
+    this.drop(id);
+    this.forgotten(connection);
   }
 
   private drop(id: string): void {
@@ -151,6 +164,8 @@ export class Registry {
     return time - broken.at <= RECONNECT_MS ? broken.reconnects : 0;
   }
 }
+
+const { next } = Object.getPrototypeOf(new Set().values()) as Iterator<string>;
 
 /** Tokens in queries change from one dial to the next; the place stays. */
 function placeOf(url: string): string {

@@ -2,7 +2,7 @@
 // in the place of the empty ones at its end.
 import { type InstallOptions, installBrowseSentEvent } from '../engine/install.ts';
 import { win } from '../shared/natives.ts';
-import { ownerOf } from './patch.ts';
+import { ownerOf } from '../shared/owner.ts';
 import type { Realm } from './types.ts';
 
 const { parent } = win;

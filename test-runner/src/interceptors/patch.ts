@@ -11,6 +11,7 @@ import {
   record,
   set,
 } from '../shared/natives.ts';
+import { KEY } from '../shared/owner.ts';
 import type { Interceptor, Realm } from './types.ts';
 
 // biome-ignore lint/complexity/noBannedTypes: natives are called through Reflect only
@@ -19,9 +20,6 @@ export type Handler = (native: Native, self: unknown, args: unknown[]) => unknow
 export type Constructing = (made: object, args: unknown[], note?: unknown) => void;
 /** What a native constructor is given instead, and what `Constructing` is to know of that. */
 export type Given = (args: unknown[]) => { args: unknown[]; note: unknown };
-
-/** Our patched methods answer it when it is their `this`; nothing of it can be seen on any object. */
-const KEY: unknown = Symbol.for('devtools-test.capture');
 
 const functionPrototype = Function.prototype;
 const ofFunctions = {
@@ -72,7 +70,7 @@ export class Patches {
     const proxy: unknown = new NativeProxy(
       native,
       fixed({
-        ...accessors(native, () => proxy),
+        ...this.accessors(native, () => proxy),
         construct: (_, args, newTarget) => {
           const instead = this.active && given ? given(args) : undefined;
           const object: object = construct(native, instead?.args ?? args, newTarget === proxy ? native : newTarget);
@@ -111,17 +109,26 @@ export class Patches {
     const proxy: unknown = new NativeProxy(
       native,
       fixed({
-        ...accessors(native, () => proxy),
-        apply: (_, self, args) => {
-          if (self === KEY) {
-            const owner = this.active ? this.owner() : undefined;
-            if (owner) return owner;
-          }
-          return this.active ? handler(native, self, args) : apply(native, self, args);
-        },
+        ...this.accessors(native, () => proxy),
+        apply: (_, self, args) => (this.active ? handler(native, self, args) : apply(native, self, args)),
       }),
     );
     return proxy;
+  }
+
+  /**
+   * The platform's own `caller` and `arguments` know a function, and no proxy of it, so they are asked of the native. What
+   * else the app finds on a function, it may have put there itself: that is asked of what the app has.
+   */
+  private accessors(native: Native, proxy: () => unknown): ProxyHandler<Native> {
+    const receiver = (name: PropertyKey, self: unknown): unknown => {
+      if ((name !== 'caller' && name !== 'arguments') || self !== proxy() || hasOwn(native, name)) return self;
+      return getOwnPropertyDescriptor(functionPrototype, name)?.get === ofFunctions[name] ? native : self;
+    };
+    return {
+      get: (_, name, self) => (name === KEY && this.active ? this.owner() : get(native, name, receiver(name, self))),
+      set: (_, name, value, self) => set(native, name, value, receiver(name, self)),
+    };
   }
 
   private put(object: object, key: PropertyKey, before: PropertyDescriptor, after: PropertyDescriptor): void {
@@ -137,40 +144,6 @@ export class Patches {
 /** Traps that are not there are not to be found on the prototype of all objects, where the app may have put one. */
 const fixed = (traps: ProxyHandler<Native>): ProxyHandler<Native> => record(traps as Fields) as ProxyHandler<Native>;
 
-/**
- * The platform's own `caller` and `arguments` know a function, and no proxy of it, so they are asked of the native. What
- * else the app finds on a function, it may have put there itself: that is asked of what the app has.
- */
-function accessors(native: Native, proxy: () => unknown): ProxyHandler<Native> {
-  const receiver = (name: PropertyKey, self: unknown): unknown => {
-    if ((name !== 'caller' && name !== 'arguments') || self !== proxy() || hasOwn(native, name)) return self;
-    return getOwnPropertyDescriptor(functionPrototype, name)?.get === ofFunctions[name] ? native : self;
-  };
-  return {
-    get: (_, name, self) => get(native, name, receiver(name, self)),
-    set: (_, name, value, self) => set(native, name, value, receiver(name, self)),
-  };
-}
-
 export function interceptor(name: string, patches: Patches): Interceptor {
   return { name, uninstall: () => patches.restore() };
-}
-
-/** What owns the patches that stand in a window, whichever copy of this code put them there. */
-export function ownerOf(target: Realm): unknown {
-  const asked: [object | undefined, string][] = [
-    [target.WebSocket?.prototype, 'close'],
-    [target.Response?.prototype, 'clone'],
-    [target.EventSource?.prototype, 'close'],
-  ];
-  for (let i = 0; i < asked.length; i++) {
-    const [prototype, key] = asked[i] as [object | undefined, string];
-    try {
-      const owner: unknown = apply((prototype as Record<string, Native>)[key] as Native, KEY, []);
-      if (owner) return owner;
-    } catch {
-      // The native says that this is none of its objects.
-    }
-  }
-  return undefined;
 }

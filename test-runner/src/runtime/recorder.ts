@@ -1,26 +1,14 @@
 // The recorder of this document, where there is one: told which test is running, and led to the host.
 import type { CaptureRuntime, HostRecords } from '../engine/install.ts';
+import { ownerOf } from '../shared/owner.ts';
 import { type CaptureInfo, TRANSPORT_BINDING } from '../wire.ts';
 
-/** As `interceptors/patch.ts` answers it. */
-const KEY = Symbol.for('devtools-test.capture');
+let known: CaptureRuntime | undefined;
 
-/** It shows itself to nobody who does not ask one of its patched methods like this. */
+/** It is looked for once: what the page does meanwhile to the places where it could be found makes no difference. */
 export function recorder(): CaptureRuntime | undefined {
-  return (
-    answerOf(() => WebSocket.prototype.close) ??
-    answerOf(() => Response.prototype.clone) ??
-    answerOf(() => EventSource.prototype.close)
-  );
-}
-
-function answerOf(method: () => unknown): CaptureRuntime | undefined {
-  try {
-    return Reflect.apply(method() as () => CaptureRuntime | undefined, KEY, []);
-  } catch {
-    // The native says that this is none of its objects, or there is no such thing here.
-    return undefined;
-  }
+  if (!known?.installed) known = ownerOf(globalThis) as CaptureRuntime | undefined;
+  return known;
 }
 
 export class Recorder {

@@ -71,8 +71,8 @@ export function listen(target: EventTarget, type: string, handler: (event: Event
   apply(addListener, target, [type, handler, capture]);
 }
 
-export function unlisten(target: EventTarget, type: string, handler: (event: Event) => void): void {
-  apply(removeListener, target, [type, handler]);
+export function unlisten(target: EventTarget, type: string, handler: (event: Event) => void, capture = false): void {
+  apply(removeListener, target, [type, handler, capture]);
 }
 
 /** The getter of an accessor property, as a function that takes the object. */
