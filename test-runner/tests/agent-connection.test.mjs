@@ -263,6 +263,10 @@ test('pages say what they are', async () => {
   // A headless Chrome freezes no page.
   await page.evaluate(`document.dispatchEvent(new Event('freeze'))`);
   await leg.heard('Agent.frozen');
+  // One of the page's own making does not leave it.
+  await page.evaluate(`dispatchEvent(new PageTransitionEvent('pagehide'))`);
+  await leg.ask(9, 'Runtime.evaluate', { expression: '1' });
+  assert.ok(!leg.messages.some(({ method }) => method === 'Agent.leaving'));
   await page.call('Page.navigate', { url: 'about:blank' });
   await leg.heard('Agent.leaving');
 });
