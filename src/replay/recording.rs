@@ -134,7 +134,7 @@ impl Recording {
             let message = timeline.message(index)?;
             messages.entry(message.connection_id.clone()).or_default().push(message);
         }
-        let mut recording = Self { gaps: timeline.lost() > 0, ..Self::default() };
+        let mut recording = Self { gaps: timeline.lost() + timeline.cut_short() > 0, ..Self::default() };
         // Of one without an address no page will ask.
         for connection in timeline.connections().iter().filter(|one| !is_refused(one) && !one.url.is_empty()) {
             let mut messages = messages.remove(&connection.id).unwrap_or_default();

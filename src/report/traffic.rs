@@ -22,6 +22,8 @@ pub struct Traffic {
     pub total: Volume,
     /// Messages that are known to be missing.
     pub lost: u64,
+    /// Documents whose last messages may be missing: they went before they could say that there were no more.
+    pub cut_short: u64,
     /// Payloads of which only the start was kept.
     pub cut: u64,
     connections: HashMap<String, Place>,
@@ -121,7 +123,10 @@ impl Traffic {
                     let coverage = Coverage::deserialize(record).unwrap_or_default();
                     self.coverage.insert(coverage.session.clone(), coverage);
                 }
-                "gap" => self.lost = self.lost.saturating_add(lost_in(record)),
+                "gap" => match lost_in(record) {
+                    Some(lost) => self.lost = self.lost.saturating_add(lost),
+                    None => self.cut_short += 1,
+                },
                 _ => {}
             }
         }

@@ -91,6 +91,11 @@ impl Channel {
         self.ready.pop_front()
     }
 
+    /// The document is gone: records that say what is missing of what it recorded.
+    pub(super) fn missing(&mut self) -> Vec<Value> {
+        self.pieces.missing()
+    }
+
     /// How many things have arrived and were not heard yet.
     pub(super) fn waiting(&self) -> usize {
         self.ready.len() + self.stream.waiting()

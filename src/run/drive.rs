@@ -345,6 +345,7 @@ impl Drive<'_> {
         file_over: bool,
         watch: &Watch,
     ) -> Outcome {
+        self.owners.emit(self.live.channel.missing(), Some(self.file), self.events).await;
         let test = self.state.running_id();
         let in_test = test.is_some();
         let now = Instant::now();

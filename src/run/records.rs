@@ -25,6 +25,10 @@ pub(super) struct Pieces {
     line: String,
     /// The rest of a line whose start was lost.
     skips: bool,
+    /// The document has exchanged something.
+    heard: bool,
+    /// Its last word was the last.
+    ended: bool,
 }
 
 impl Pieces {
@@ -47,11 +51,26 @@ impl Pieces {
             if part.ends_with('\n') {
                 let line = std::mem::take(&mut self.line);
                 if !std::mem::take(&mut self.skips) {
-                    records.push(record(&line));
+                    let record = record(&line);
+                    self.heard |= record["kind"] == "connection" || record["kind"] == "message";
+                    self.ended = record["kind"] == "end";
+                    if !self.ended {
+                        records.push(record);
+                    }
                 }
             }
         }
         records
+    }
+
+    /// The document is gone: what is missing of it, which is told once. How much, nobody knows where it could not say that
+    /// this was all.
+    pub(super) fn missing(&mut self) -> Vec<Value> {
+        let Self { line, heard, ended, .. } = std::mem::take(self);
+        let broken = (!line.is_empty()).then(|| json!({ "kind": "gap", "messages": 1 }));
+        let open =
+            (heard && !ended).then(|| json!({ "kind": "gap", "reason": "its document went without a last word" }));
+        broken.into_iter().chain(open).collect()
     }
 }
 
@@ -167,6 +186,24 @@ mod tests {
         assert_eq!(after, [json!({"kind": "gap", "pieces": 1}), json!({"n": 4})]);
         assert_eq!(pieces.take(piece(2, "{\"n\":4}\n")), [] as [Value; 0]);
         assert_eq!(pieces.take(piece(3, "garbage\n")), [json!({"kind": "gap", "messages": 1})]);
+    }
+
+    #[test]
+    fn what_is_missing_of_a_document_that_went_is_told_once() {
+        let row = r#"[1,"s-c1",1,1,0,0,1,"a"]"#;
+        let after = |text: &str| {
+            let mut pieces = Pieces::default();
+            pieces.take(piece(0, text));
+            let missing = pieces.missing();
+            assert_eq!(pieces.missing(), [] as [Value; 0]);
+            missing
+        };
+        let unknown = json!({"kind": "gap", "reason": "its document went without a last word"});
+        assert_eq!(after("{\"kind\":\"coverage\"}\n"), [] as [Value; 0], "nothing was exchanged");
+        assert_eq!(after(&format!("{row}\n{{\"kind\":\"end\"}}\n")), [] as [Value; 0]);
+        assert_eq!(after(&format!("{row}\n")), [unknown.clone()]);
+        assert_eq!(after(&format!("{row}\n{{\"kind\":\"end\"}}\n{row}\n")), [unknown.clone()], "it came back");
+        assert_eq!(after(&format!("{row}\n{row}")), [json!({"kind": "gap", "messages": 1}), unknown]);
     }
 
     #[tokio::test]

@@ -70,9 +70,13 @@ pub(super) async fn finish(live: &mut Live, between: &Between<'_>, stopped: bool
         return left;
     }
     let within = if stopped { STOPPED_RECORDS_WITHIN } else { LAST_RECORDS_WITHIN };
-    let missing = drain(live, between, &mut left, within).await;
-    if missing > 0 {
-        let gap = json!({ "kind": "gap", "messages": missing, "reason": "the run ended" });
+    let gap = match drain(live, between, &mut left, within).await {
+        Some(0) => None,
+        Some(missing) => Some(json!({ "kind": "gap", "messages": missing, "reason": "the run ended" })),
+        None => Some(json!({ "kind": "gap", "reason": "the page did not answer when the run ended" })),
+    };
+    // Of a page that was lost meanwhile it has been told.
+    if let Some(gap) = gap.filter(|_| left.lost.is_none()) {
         between.owners.emit(vec![gap], between.file, between.events).await;
     }
     let release = format!("{RUNTIME_GLOBAL}.release()");
@@ -80,20 +84,20 @@ pub(super) async fn finish(live: &mut Live, between: &Between<'_>, stopped: bool
     left
 }
 
-/// Has the recorder hand over what it holds; returns how many records have not come.
-async fn drain(live: &mut Live, between: &Between<'_>, left: &mut Leftover, within: Duration) -> u64 {
+/// Has the recorder hand over what it holds; returns how many records have not come, if the page says that.
+async fn drain(live: &mut Live, between: &Between<'_>, left: &mut Leftover, within: Duration) -> Option<u64> {
     let until = Instant::now() + within;
     let ask = format!("{RUNTIME_GLOBAL}.drain()");
-    let mut missing = 0;
+    let mut missing = None;
     while matches!(live.recorded, Recorded::Since(_)) && left.lost.is_none() && Instant::now() < until {
         let options = EvaluateOptions { return_by_value: true, ..EvaluateOptions::default() };
         let within = until.saturating_duration_since(Instant::now());
-        let Ok(answer) = runtime::evaluate(&live.page.session, &ask, options, within).await else { break };
+        let Ok(answer) = runtime::evaluate(&live.page.session, &ask, options, within).await else { return None };
         let more = take_in(live, between).await;
         left.events.extend(more.events);
         left.lost = more.lost;
-        missing = answer.as_u64().unwrap_or(0);
-        if missing == 0 {
+        missing = answer.as_u64();
+        if missing.is_none_or(|missing| missing == 0) {
             break;
         }
         // Whether they arrived in time is seen by the next answer.
@@ -139,6 +143,9 @@ pub(super) async fn take_in(live: &mut Live, between: &Between<'_>) -> Leftover 
     if live.page.session.is_closed() {
         let reason = live.page.session.closed().await;
         left.lost = Some((stuck::cause_of(&reason), reason.to_string()));
+    }
+    if left.lost.is_some() {
+        owners.emit(live.channel.missing(), *file, events).await;
     }
     left
 }

@@ -60,6 +60,9 @@ fn head<R: Read + Seek>(timeline: &Timeline<R>) -> Vec<String> {
     if timeline.lost() > 0 {
         lines.push(format!("{} messages were lost on the way", timeline.lost()));
     }
+    if timeline.cut_short() > 0 {
+        lines.push(format!("documents that went, and whose last messages may be missing: {}", timeline.cut_short()));
+    }
     lines
 }
 

@@ -8,8 +8,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// How much a record of kind `gap` says was lost: messages, or pieces of records of which nobody knows what they held.
-pub fn lost_in(gap: &Value) -> u64 {
-    gap["messages"].as_u64().or(gap["pieces"].as_u64()).unwrap_or(1)
+/// Nothing where that cannot be known: the last messages of a document that went.
+pub fn lost_in(gap: &Value) -> Option<u64> {
+    gap["messages"].as_u64().or(gap["pieces"].as_u64())
 }
 
 /// By what something is exchanged.

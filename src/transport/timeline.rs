@@ -43,6 +43,7 @@ pub struct Timeline<R> {
     /// Wall time of the first message.
     first: Option<f64>,
     lost: u64,
+    cut_short: u64,
 }
 
 /// Where a message is, and which connection it belongs to.
@@ -77,6 +78,7 @@ impl<R: Read + Seek> Timeline<R> {
             coverage: BTreeMap::new(),
             first: None,
             lost: 0,
+            cut_short: 0,
         };
         // Blobs: their bytes come in a line of their own.
         let mut incomplete = HashMap::new();
@@ -126,7 +128,10 @@ impl<R: Read + Seek> Timeline<R> {
                 let coverage: Coverage = record::of(&record);
                 self.coverage.insert(coverage.session.clone(), coverage);
             }
-            Some("gap") => self.lost = self.lost.saturating_add(record::lost_in(&record)),
+            Some("gap") => match record::lost_in(&record) {
+                Some(lost) => self.lost = self.lost.saturating_add(lost),
+                None => self.cut_short += 1,
+            },
             _ => {}
         }
     }
@@ -159,6 +164,11 @@ impl<R: Read + Seek> Timeline<R> {
     /// Messages, or pieces of the channel, that are known to be missing.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Documents whose last messages may be missing: they went before they could say that there were no more.
+    pub fn cut_short(&self) -> u64 {
+        self.cut_short
     }
 
     /// How many messages it has.

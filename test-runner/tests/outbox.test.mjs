@@ -219,3 +219,37 @@ test('slow answers make pieces shorter, unless nothing else is waited for', asyn
   const kib = sent.map((length) => Math.round(length / 1024));
   assert.deepEqual(kib, [64, 32, 16, 64, 64, 8]);
 });
+
+test('what waits when a page goes leaves at once and whole, whatever the channel waits for, and then a last word', () => {
+  for (const busy of [false, true]) {
+    const engine = createDevtoolsEngine({ forward: true });
+    const id = open(engine);
+    const sent = [];
+    const channel = new HostChannel('doc', (piece) => sent.push(piece.slice(piece.indexOf('\n') + 1)));
+    engine.connect(channel.take, rowLine);
+    if (busy) say(engine, id, 'first');
+    if (busy) engine.next();
+    for (let i = 0; i < 30; i++) say(engine, id, `${i} `.padEnd(10_000, 'x'));
+    engine.end();
+    const lines = sent.join('').trimEnd().split('\n');
+    const records = lines.map((line) => JSON.parse(line));
+    assert.equal(records.filter(Array.isArray).length, busy ? 31 : 30);
+    assert.deepEqual(records.at(-1), { kind: 'end' });
+  }
+});
+
+test('a page on its way out keeps nothing back beyond a task, and one that stays says its last word no more', async () => {
+  const engine = createDevtoolsEngine({ forward: true });
+  const id = open(engine);
+  const { batches, all, sink } = collector();
+  engine.connect(sink);
+  engine.leave();
+  for (let i = 0; i < 3; i++) say(engine, id, 'parting');
+  const before = batches.length;
+  await null;
+  assert.equal(batches.length, before + 1);
+  assert.deepEqual(
+    all().map(({ kind }) => kind),
+    ['connection', 'message', 'message', 'message'],
+  );
+});

@@ -17,6 +17,7 @@ mod links;
 mod lost_pages;
 mod mcp;
 mod odd_pages;
+mod parting;
 mod proxy;
 mod qr;
 mod relay;

@@ -16,6 +16,8 @@ pub(super) struct Transport<'a> {
     volume: Counted,
     /// Messages that are known to be missing.
     lost: u64,
+    /// Documents whose last messages may be missing.
+    cut_short: u64,
     /// Payloads of which only the start was kept.
     cut: u64,
     /// What could not be seen: reason to count.
@@ -82,6 +84,7 @@ impl<'a> Transport<'a> {
             connections: traffic.connections(),
             volume: Counted::of(traffic.total),
             lost: traffic.lost,
+            cut_short: traffic.cut_short,
             cut: traffic.cut,
             not_covered: traffic.not_covered(),
             documents,

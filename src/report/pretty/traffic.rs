@@ -50,6 +50,9 @@ fn missing(traffic: &Traffic) -> Vec<String> {
     if traffic.lost > 0 {
         parts.push(format!("{} lost on the way", traffic.lost));
     }
+    if traffic.cut_short > 0 {
+        parts.push(format!("the last of {} that went may be missing", many(traffic.cut_short, "document")));
+    }
     if traffic.cut > 0 {
         parts.push(format!("{} cut at --capture-max-payload", many(traffic.cut, "payload")));
     }

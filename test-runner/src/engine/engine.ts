@@ -212,7 +212,13 @@ class Engine {
   /** Hands over what waits, now. */
   flush = (): void => this.outbox.flush();
 
-  /** The same, as far as the channel is ready to take it. */
+  /** The page may go at any time from now on. */
+  leave = (): void => this.outbox.leave();
+
+  /** It goes now. */
+  end = (): void => this.outbox.end();
+
+  /** Hands over what waits, as far as the channel is ready to take it. */
   next = (): void => this.outbox.next();
 
   /** Messages that wait for the channel. */

@@ -41,12 +41,10 @@ export class HostChannel {
     return lines;
   }
 
-  /** A batch while another one is under way comes from a page that is being left: then nothing waits any more. */
   take = (batch: TransportBatch): unknown => {
-    const hurried = this.done !== undefined;
     this.text = sliceText(this.text, this.at) + joined(batch.records, '\n');
     this.at = 0;
-    if (hurried) {
+    if (batch.urgent) {
       while (this.at < this.text.length) this.next();
       return undefined;
     }

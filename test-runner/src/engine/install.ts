@@ -144,7 +144,9 @@ class Runtime implements CaptureRuntime {
       this.uninstall();
       throw error;
     }
+    listen(target, 'beforeunload', this.leaving, true);
     listen(target, 'pagehide', this.left, true);
+    if (target.document) listen(target.document, 'visibilitychange', this.engine.next, true);
   }
 
   coverage = (): Coverage => ({
@@ -179,7 +181,14 @@ class Runtime implements CaptureRuntime {
   uninstall = (): void => {
     for (let i = this.interceptors.length - 1; i >= 0; i--) this.interceptors[i]?.uninstall();
     this.interceptors = [];
+    unlisten(this.target, 'beforeunload', this.leaving, true);
     unlisten(this.target, 'pagehide', this.left, true);
+    if (this.target.document) unlisten(this.target.document, 'visibilitychange', this.engine.next, true);
+  };
+
+  /** Whoever debugs a Chrome hears nothing more of a document once it goes: all it has to say has to be said before. */
+  private readonly leaving = (event: Event): void => {
+    if (event.isTrusted) this.engine.leave();
   };
 
   /** The document goes: what lives ends with it, unless it waits to be shown again. */
@@ -193,7 +202,7 @@ class Runtime implements CaptureRuntime {
         if (state !== 'closed') this.engine.update(id, { state: 'closed', metadata: { how: 'unload' } });
       }
     }
-    this.flush();
+    this.engine.end();
   };
 
   private add(interceptor: Interceptor | undefined): void {

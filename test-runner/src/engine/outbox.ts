@@ -1,6 +1,6 @@
 // What leaves the page: records as lines of JSON, in batches that a channel takes at its own pace. Recording never
 // waits for it: what the channel cannot take in time loses first its long payloads, then its oldest records.
-import { cancel, later, SafeMap, settle, toJson } from '../shared/natives.ts';
+import { cancel, later, NativePromise, SafeMap, settle, ticks, toJson } from '../shared/natives.ts';
 import type { MessagePayload, TransportConnection } from './events.ts';
 import { exportedMessage } from './export.ts';
 import { sizeOfBuffer } from './payload.ts';
@@ -16,13 +16,18 @@ const BATCH_CHARACTERS = 256 * 1024;
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 /** Messages that wait for the channel. */
 const MAX_WAITING = 20_000;
+/** A page that said it goes may do so for so long, in milliseconds; one that stays goes back to batches. */
+const LEAVING_MS = 10_000;
+const resolved = NativePromise.resolve();
 
 /**
- * Lines of JSON: `{"kind":"coverage"|"connection"|"message"|"payload"|"gap", ...}`; `payload` is a message again, now with
- * its bytes, and `coverage` says what of the document can be seen.
+ * Lines of JSON: `{"kind":"coverage"|"connection"|"message"|"payload"|"gap"|"end", ...}`; `payload` is a message again, now
+ * with its bytes, `coverage` says what of the document can be seen, and `end` that it is gone and this was all of it.
  */
 export interface TransportBatch {
   records: string[];
+  /** It has to leave at once: there may be no later time. */
+  urgent: boolean;
 }
 
 /** Takes a batch; the next one comes when the promise is settled, or at once if there is none. */
@@ -50,6 +55,10 @@ export class Outbox {
   private timer = 0;
   private waitingBytes = 0;
   private lost = 0;
+  /** Until when the page may be on its way out; 0 for one that stays. */
+  private leaves = 0;
+  private hurries = false;
+  private ends = false;
   /** What was last said of the coverage, and whether that has left. */
   private covered = '';
   private tellsCoverage = false;
@@ -126,7 +135,19 @@ export class Outbox {
 
   /** Hands over everything that waits, whether or not the channel has asked for it. */
   flush(): void {
-    while (this.sink && this.waits) this.hand(this.sink);
+    while (this.sink && this.waits) this.hand(this.sink, true);
+  }
+
+  /** The page may be gone after any of its tasks from now on: none of them ends before what it recorded has left. */
+  leave(): void {
+    this.leaves = ticks() + LEAVING_MS;
+    this.flush();
+  }
+
+  /** The same with a last word, from which whoever hears it knows that nothing is missing. */
+  end(): void {
+    this.ends = true;
+    this.leave();
   }
 
   /** The same, unless the channel is still busy. */
@@ -139,7 +160,7 @@ export class Outbox {
   }
 
   private get waits(): boolean {
-    return this.waiting > 0 || this.changed.size > 0 || this.lost > 0 || this.tellsCoverage;
+    return this.waiting > 0 || this.changed.size > 0 || this.lost > 0 || this.tellsCoverage || this.ends;
   }
 
   private letGo(row: Row): void {
@@ -148,6 +169,10 @@ export class Outbox {
   }
 
   private schedule(wait = BATCH_MS): void {
+    if (this.leaves) {
+      this.hurry();
+      return;
+    }
     if (this.timer || this.busy || !this.sink) return;
     this.timer = later(() => {
       this.timer = 0;
@@ -155,8 +180,23 @@ export class Outbox {
     }, wait);
   }
 
+  private hurry(): void {
+    if (this.hurries) return;
+    if (ticks() > this.leaves) {
+      this.leaves = 0;
+      this.schedule();
+      return;
+    }
+    this.hurries = true;
+    const flush = () => {
+      this.hurries = false;
+      this.flush();
+    };
+    settle(resolved, flush, flush);
+  }
+
   private turn(sink: BatchSink): void {
-    const taken = this.hand(sink);
+    const taken = this.hand(sink, false);
     const more = () => {
       if (this.sink !== sink) return;
       this.busy = false;
@@ -173,11 +213,11 @@ export class Outbox {
     else more();
   }
 
-  private hand(sink: BatchSink): unknown {
+  private hand(sink: BatchSink, urgent: boolean): unknown {
     cancel(this.timer);
     this.timer = 0;
     try {
-      return sink({ records: this.take() });
+      return sink({ records: this.take(), urgent });
     } catch (error) {
       this.failed(error);
       return undefined;
@@ -204,6 +244,10 @@ export class Outbox {
       const { row, whole } = this.late.shift() as Late;
       this.waitingBytes -= lengthOf(whole);
       length += this.write(records, row, whole, lengthOf(whole) === row.size, true);
+    }
+    if (this.ends && this.waiting === 0) {
+      records[records.length] = lineOf({ kind: 'end' });
+      this.ends = false;
     }
     return records;
   }
