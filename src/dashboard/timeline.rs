@@ -39,6 +39,8 @@ pub(super) struct Timeline {
     incomplete: HashMap<String, u64>,
     /// Messages that were lost on the way.
     lost: u64,
+    /// Documents whose last messages may be missing.
+    cut_short: u64,
     /// Grows with every change.
     revision: u64,
 }
@@ -92,6 +94,7 @@ pub(super) struct TimelineView<'a> {
     /// Messages so far, those included that are not kept.
     total: u64,
     lost: u64,
+    cut_short: u64,
     /// Those that changed.
     connections: Vec<ConnectionView<'a>>,
     /// Those that are new, in the order in which messages name them by number.
@@ -121,7 +124,10 @@ impl Timeline {
                 "connection" => drop(self.connect(record)),
                 "message" => self.add(record),
                 "payload" => self.complete(record),
-                "gap" => self.lost = self.lost.saturating_add(lost_in(record)),
+                "gap" => match lost_in(record) {
+                    Some(lost) => self.lost = self.lost.saturating_add(lost),
+                    None => self.cut_short += 1,
+                },
                 _ => {}
             }
         }
@@ -142,6 +148,7 @@ impl Timeline {
             first: self.first,
             total: self.total(),
             lost: self.lost,
+            cut_short: self.cut_short,
             connections: connections.map(|(n, one)| one.view(n)).collect(),
             tests: self.tests.get(known.tests..).unwrap_or_default(),
             messages,
@@ -356,14 +363,16 @@ mod tests {
         let (told, known) = shown(&timeline, Cursor::default());
         assert_eq!(
             told,
-            json!({ "first": 0, "total": 2, "lost": 0, "tests": ["a > 0"],
+            json!({ "first": 0, "total": 2, "lost": 0, "cutShort": 0, "tests": ["a > 0"],
                 "connections": [{ "n": 0, "protocol": "websocket", "url": "wss://h/", "state": "open" }],
                 "messages": [[0, 0, false, "text", 7, "preview", 0, 1000.5], [1, 0, true, "text", 7, "preview", 0, 1000.5]] })
         );
         assert_eq!(shown(&timeline, known), (Value::Null, known));
         timeline.take(&[connection("c1", "closed"), json!({ "kind": "gap", "messages": 3 }), message(2, &json!("c"))]);
+        timeline.take(&[json!({ "kind": "gap", "reason": "nobody knows" })]);
         let (told, _) = shown(&timeline, known);
         assert_eq!((&told["lost"], &told["connections"][0]["state"]), (&json!(3), &json!("closed")));
+        assert_eq!(told["cutShort"], 1);
         assert_eq!((&told["messages"][0][0], &told["tests"]), (&json!(2), &json!(["a > 1"])));
     }
 

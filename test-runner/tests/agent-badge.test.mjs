@@ -16,7 +16,8 @@ const OPEN = `
     return root;
   };
   const slow = setTimeout;
-  globalThis.setTimeout = (task, ms, ...rest) => slow(task, globalThis.fast && ms >= 400 ? ms / 20 : ms, ...rest);`;
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  AbortSignal.timeout = (ms) => timeout(globalThis.fast && ms >= 400 ? ms / 20 : ms);`;
 
 async function attached(first = OPEN) {
   const { page: own, leg } = await relay.attached(first);

@@ -10,9 +10,10 @@ let page;
 const SHORT_TIMERS = `
   globalThis.pauses = [];
   const slow = setTimeout;
-  globalThis.setTimeout = (task, ms, ...rest) => {
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  AbortSignal.timeout = (ms) => {
     if (ms >= 100) pauses.push(ms);
-    return slow(task, globalThis.ticking && ms === 2000 ? ms : Math.min(ms, 20), ...rest);
+    return timeout(globalThis.ticking && ms === 2000 ? ms : Math.min(ms, 20));
   };`;
 
 const kinds = () => relay.legs.map(({ kind }) => kind);
@@ -147,7 +148,8 @@ async function waiting() {
   // Long pauses, as after many failures; timers below a second pass.
   page = await relay.page(`
     const slow = setTimeout;
-    globalThis.setTimeout = (task, ms, ...rest) => slow(task, ms > 100 && ms < 1000 ? 3_600_000 : ms, ...rest);`);
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+    AbortSignal.timeout = (ms) => timeout(ms > 100 && ms < 1000 ? 3_600_000 : ms);`);
   await relay.until(() => relay.legs.length === 1);
   relay.sockets = 'accept';
   await page.evaluate('new Promise((done) => slow(done, 50))', true);
@@ -174,7 +176,8 @@ test('it dials at once when the clock has jumped: the page slept', async () => {
   relay.streams = 503;
   page = await relay.page(`
     const slow = setTimeout;
-    globalThis.setTimeout = (task, ms, ...rest) => slow(task, ms > 100 && ms < 1000 ? 3_600_000 : ms, ...rest);
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+    AbortSignal.timeout = (ms) => timeout(ms > 100 && ms < 1000 ? 3_600_000 : ms);
     const native = Date.now;
     globalThis.jump = 0;
     Date.now = () => native() + jump;`);

@@ -1,10 +1,14 @@
 // The transport engine alone: ring, payloads, registry, redaction, exports, batches.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { load } from '../harness/module.mjs';
 
 const { createDevtoolsEngine, RingBuffer, textSize, previewOf, copyOfStart, bytesOf, oneLine, createRedactor } =
   await load('engine/engine.ts', 'engine/ring-buffer.ts', 'engine/payload.ts', 'engine/export.ts', 'engine/redact.ts');
+
+// The recorder's own timers do not keep Node waiting.
+const waiting = setInterval(() => {}, 1_000);
+after(() => clearInterval(waiting));
 
 const ws = (engine, url = 'ws://host/a') => engine.recordConnection({ protocol: 'websocket', url, state: 'open' }).id;
 const say = (engine, connectionId, payload, more = {}) =>

@@ -1,6 +1,6 @@
 // What leaves the page: batches at the pace of the channel, without loss that is not told.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { load } from '../harness/module.mjs';
 
 const { createDevtoolsEngine, HostChannel, rowLine, samples } = await load(
@@ -9,6 +9,10 @@ const { createDevtoolsEngine, HostChannel, rowLine, samples } = await load(
   'engine/row-line.ts',
   '../tests/wire-samples.ts',
 );
+// The recorder's own timers do not keep Node waiting.
+const waiting = setInterval(() => {}, 1_000);
+after(() => clearInterval(waiting));
+
 const open = (engine) => engine.recordConnection({ protocol: 'websocket', url: 'ws://host/', state: 'open' }).id;
 const say = (engine, connectionId, payload) => engine.recordMessage({ connectionId, direction: 'in', payload });
 
@@ -123,15 +127,17 @@ test('a channel that throws does no harm, and is counted', () => {
 
 test('a removed connection and a late payload are records of their own', () => {
   const engine = createDevtoolsEngine({ forward: true });
+  const { batches, all, sink } = collector();
+  engine.connect(sink);
   const [gone, id] = [open(engine), open(engine)];
+  engine.flush();
+  batches.length = 0;
   engine.removeConnection(gone);
   const row = engine.record({ connectionId: id, direction: 'in', payload: new ArrayBuffer(0), size: 3 });
   assert.equal(engine.getMessages()[0].truncated, true);
   engine.completePayload(row, new Uint8Array([1, 2, 3]).buffer);
   const [message] = engine.getMessages();
   assert.deepEqual([message.truncated, message.payload.byteLength], [undefined, 3]);
-  const { all, sink } = collector();
-  engine.connect(sink);
   engine.flush();
   const { kind, id: removedId, url, removed } = all()[0];
   assert.deepEqual([kind, removedId, url, removed], ['connection', gone, engine.getConnections()[0].url, true]);

@@ -13,6 +13,7 @@ import {
   parse,
   random,
   startsWith,
+  type Timer,
   toJson,
   win,
 } from '../shared/natives';
@@ -83,7 +84,7 @@ export function connect(address: () => string, owner: Owner): Host {
   let dialled = 0;
   let heard = 0;
   let lastTick = now();
-  let redial = 0;
+  let redial: Timer | undefined;
 
   function write(text: string): void {
     // A link that is closing drops what it is given; the outbox still has it.

@@ -17,6 +17,8 @@ export interface TimelinePatch {
   total: number;
   /** Messages that were lost on the way. */
   lost: number;
+  /** Documents whose last messages may be missing. */
+  cutShort: number;
   connections: Connection[];
   tests: string[];
   messages: Row[];
@@ -47,6 +49,7 @@ export class Messages {
   first = 0;
   total = 0;
   lost = 0;
+  cutShort = 0;
   /** Grows with everything that comes. */
   version = 0;
 
@@ -55,6 +58,7 @@ export class Messages {
     this.first = patch.first;
     this.total = patch.total;
     this.lost = patch.lost;
+    this.cutShort = patch.cutShort;
     for (const connection of patch.connections) this.connections[connection.n] = connection;
     this.tests.push(...patch.tests);
     const last = this.rows.at(-1)?.[0];

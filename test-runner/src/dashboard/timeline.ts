@@ -163,6 +163,7 @@ export class Timeline extends LitElement {
       this.#filtered ? words.shown(this.#shown.length) : '',
       messages.first ? words.notKept(messages.first) : '',
       messages.lost ? words.lostMessages(messages.lost) : '',
+      messages.cutShort ? words.cutShort(messages.cutShort) : '',
     ].filter(Boolean);
     if (parts.length === 0) return nothing;
     return html`<p class="dim" id="timeline-counts" role=${this.#filtered ? 'status' : nothing}>${parts.join(' · ')}</p>`;

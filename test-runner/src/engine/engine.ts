@@ -75,7 +75,12 @@ class Engine {
     this.redactor = createRedactor(options.redact);
     const byteBudget = options.byteBudget ?? defaults.DEFAULT_BYTE_BUDGET;
     this.store = new MessageStore(this.capacity, byteBudget, (id) => this.registry.get(id));
-    this.outbox = new Outbox(this.session, options.forward === true, () => this.note('channel error'));
+    this.outbox = new Outbox(
+      this.session,
+      options.forward === true,
+      () => this.note('channel error'),
+      () => this.note('connection beyond what the channel can wait for'),
+    );
   }
 
   recordConnection = (given: ConnectionInput): TransportConnection => {
@@ -83,9 +88,10 @@ class Engine {
     const id = input.id ?? `${this.session}-c${++this.connections}`;
     if (this.registry.get(id)) return this.updateConnection(id, input) as TransportConnection;
     const url = this.redactor ? this.redactor.url(input.url) : input.url;
-    const { connection } = this.registry.add(ownOnly({ ...input, url }), id, ticks());
-    this.outbox.connection(connection);
-    this.subscribers.changed();
+    const time = ticks();
+    const { connection } = this.registry.add(ownOnly({ ...input, url }), id, time);
+    this.outbox.connection(connection, time);
+    this.subscribers.changed(time);
     return copyOf(connection);
   };
 
@@ -102,9 +108,10 @@ class Engine {
     const update = ownOnly(given);
     const { url } = update;
     const redacted = this.redactor && url !== undefined ? ownOnly({ ...update, url: this.redactor.url(url) }) : update;
-    this.registry.update(connection, redacted, ticks());
-    this.outbox.connection(connection);
-    this.subscribers.changed();
+    const time = ticks();
+    this.registry.update(connection, redacted, time);
+    this.outbox.connection(connection, time);
+    this.subscribers.changed(time);
     return connection;
   };
 
@@ -134,8 +141,8 @@ class Engine {
     };
     retain(row, input, this.prefix, this.payloadLimit(), this.redactor);
     this.store.add(row, entry);
-    this.outbox.message(row);
-    this.subscribers.changed();
+    this.outbox.message(row, timestamp);
+    this.subscribers.changed(timestamp);
     return row;
   };
 
@@ -177,22 +184,24 @@ class Engine {
     this.store.clear();
     this.registry.clear();
     this.notRecorded.clear();
-    this.subscribers.changed();
+    this.subscribers.changed(ticks());
   };
 
   /** Forgets a connection that turned out to be none. Who replays the others needs to know that it was there. */
   removeConnection = (id: string): void => {
+    const time = ticks();
     const connection = this.registry.remove(id);
-    if (connection) this.outbox.connection({ ...connection, removed: true });
-    this.subscribers.changed();
+    if (connection) this.outbox.connection({ ...connection, removed: true }, time);
+    this.subscribers.changed(time);
   };
 
   /** The payload of a message that came later than the message: the bytes of a Blob. */
   completePayload = (row: Row, bytes: ArrayBuffer): void => {
     const whole = shorten(bytes, this.payloadLimit());
     this.store.complete(row, shorten(whole, this.prefix));
-    this.outbox.payload(row, whole);
-    this.subscribers.changed();
+    const time = ticks();
+    this.outbox.payload(row, whole, time);
+    this.subscribers.changed(time);
   };
 
   /** How much of a payload is of use: less while the channel out of the page is behind. */

@@ -1,12 +1,13 @@
 // What leaves the page: records as lines of JSON, in batches that a channel takes at its own pace. Recording never
 // waits for it: what the channel cannot take in time loses first its long payloads, then its oldest records.
-import { cancel, later, NativePromise, SafeMap, settle, ticks, toJson } from '../shared/natives.ts';
+import { cancel, later, NativePromise, SafeMap, settle, type Timer, ticks, toJson } from '../shared/natives.ts';
 import type { MessagePayload, TransportConnection } from './events.ts';
 import { exportedMessage } from './export.ts';
-import { sizeOfBuffer } from './payload.ts';
+import { copyOf, sizeOfBuffer } from './payload.ts';
 import { RingBuffer } from './ring-buffer.ts';
 import { messageOf, type Row } from './row.ts';
 import type { rowLine } from './row-line.ts';
+import { OVERDUE_MS } from './subscribers.ts';
 
 /** A batch waits this long for more to come: one hop for many messages, and a person still calls it live. */
 const BATCH_MS = 100;
@@ -16,6 +17,8 @@ const BATCH_CHARACTERS = 256 * 1024;
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 /** Messages that wait for the channel. */
 const MAX_WAITING = 20_000;
+/** Connections that wait for it: more than the registry knows. When they are so many, an eighth of them makes room. */
+const MAX_CHANGED = 8_000;
 /** A page that said it goes may do so for so long, in milliseconds; one that stays goes back to batches. */
 const LEAVING_MS = 10_000;
 const resolved = NativePromise.resolve();
@@ -52,7 +55,9 @@ export class Outbox {
   private sink: BatchSink | undefined;
   private writer: RowWriter | undefined;
   private busy = false;
-  private timer = 0;
+  private timer: Timer | undefined;
+  /** When the timer has struck at the latest. */
+  private due = 0;
   private waitingBytes = 0;
   private lost = 0;
   /** Until when the page may be on its way out; 0 for one that stays. */
@@ -68,6 +73,8 @@ export class Outbox {
     /** Whether records are kept for a channel that is yet to come. */
     private readonly keeps: boolean,
     private readonly failed: (error: unknown) => void,
+    /** A connection was dropped before it left. */
+    private readonly dropped: () => void,
   ) {}
 
   /** Whether long payloads are wanted and have room. */
@@ -83,19 +90,21 @@ export class Outbox {
     this.sink = sink;
     this.writer = writer;
     this.busy = false;
-    this.schedule();
+    this.schedule(ticks());
     return () => {
       if (this.sink === sink) this.sink = undefined;
     };
   }
 
-  connection(connection: ConnectionRecord): void {
+  /** `time` is now, here and below. */
+  connection(connection: ConnectionRecord, time: number): void {
     if (!this.collects) return;
     this.changed.set(connection.id, connection);
-    this.schedule();
+    if (this.changed.size > MAX_CHANGED) this.makeRoom();
+    this.schedule(time);
   }
 
-  message(row: Row): void {
+  message(row: Row, time: number): void {
     if (!this.collects) {
       row.whole = undefined;
       return;
@@ -106,16 +115,16 @@ export class Outbox {
       this.lost++;
       this.letGo(evicted);
     }
-    this.schedule();
+    this.schedule(time);
   }
 
   /** The payload of a message that went without it. */
-  payload(row: Row, whole: MessagePayload): void {
+  payload(row: Row, whole: MessagePayload, time: number): void {
     if (!this.collects) return;
     this.waitingBytes += lengthOf(whole);
     const evicted = this.late.push({ row, whole });
     if (evicted) this.waitingBytes -= lengthOf(evicted.whole);
-    this.schedule();
+    this.schedule(time);
   }
 
   coverage(record: Record<string, unknown>): void {
@@ -123,7 +132,7 @@ export class Outbox {
     if (line === this.covered) return;
     this.covered = line;
     this.tellsCoverage = true;
-    this.schedule();
+    this.schedule(ticks());
   }
 
   clear(): void {
@@ -163,28 +172,44 @@ export class Outbox {
     return this.waiting > 0 || this.changed.size > 0 || this.lost > 0 || this.tellsCoverage || this.ends;
   }
 
+  /** The oldest go, and what lives only where there is nothing else. */
+  private makeRoom(): void {
+    let left = MAX_CHANGED / 8;
+    const drop = (what: (connection: ConnectionRecord) => boolean) =>
+      this.changed.forEach((connection, id) => {
+        if (left === 0 || !what(connection)) return;
+        this.changed.delete(id);
+        left--;
+        this.dropped();
+      });
+    drop((connection) => connection.removed === true || connection.state === 'closed');
+    drop(() => true);
+  }
+
   private letGo(row: Row): void {
     if (row.whole !== undefined) this.waitingBytes -= lengthOf(row.whole);
     row.whole = undefined;
   }
 
-  private schedule(wait = BATCH_MS): void {
+  private schedule(time: number, wait = BATCH_MS): void {
     if (this.leaves) {
-      this.hurry();
+      this.hurry(time);
       return;
     }
-    if (this.timer || this.busy || !this.sink) return;
+    if (time < this.due || this.busy || !this.sink) return;
+    cancel(this.timer);
+    this.due = time + wait + OVERDUE_MS;
     this.timer = later(() => {
-      this.timer = 0;
+      this.due = 0;
       if (this.sink && !this.busy) this.turn(this.sink);
     }, wait);
   }
 
-  private hurry(): void {
+  private hurry(time: number): void {
     if (this.hurries) return;
-    if (ticks() > this.leaves) {
+    if (time > this.leaves) {
       this.leaves = 0;
-      this.schedule();
+      this.schedule(time);
       return;
     }
     this.hurries = true;
@@ -200,7 +225,7 @@ export class Outbox {
     const more = () => {
       if (this.sink !== sink) return;
       this.busy = false;
-      if (this.waits) this.schedule(this.waiting ? 0 : BATCH_MS);
+      if (this.waits) this.schedule(ticks(), this.waiting ? 0 : BATCH_MS);
     };
     let waits = typeof taken === 'object' && taken !== null;
     try {
@@ -215,7 +240,7 @@ export class Outbox {
 
   private hand(sink: BatchSink, urgent: boolean): unknown {
     cancel(this.timer);
-    this.timer = 0;
+    this.due = 0;
     try {
       return sink({ records: this.take(), urgent });
     } catch (error) {
@@ -238,6 +263,8 @@ export class Outbox {
     while (this.rows.length && length < BATCH_CHARACTERS) {
       const row = this.rows.shift() as Row;
       length += this.write(records, row, row.whole, row.complete, false);
+      // What an app sends may be a part of a long text. It is made one of its own here, since the app waits for none of this.
+      if (row.direction === 'out' && typeof row.payload === 'string') row.payload = copyOf(row.payload);
       this.letGo(row);
     }
     while (this.late.length && length < BATCH_CHARACTERS) {

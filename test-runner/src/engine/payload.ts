@@ -76,9 +76,13 @@ export function cutText(text: string, limit: number): string {
 /** The start of a text as a text of its own: a slice would keep the whole alive. */
 export function copyOfStart(text: string, limit: number): string {
   const start = cutText(text, limit);
-  if (start.length === text.length) return start;
-  const half = start.length >>> 1;
-  const copy = sliceText(start, 0, half) + sliceText(start, half);
+  return start.length === text.length ? start : copyOf(start);
+}
+
+/** The same text, which may be a part of a longer one, as a text of its own. */
+export function copyOf(text: string): string {
+  const half = text.length >>> 1;
+  const copy = sliceText(text, 0, half) + sliceText(text, half);
   // Two parts become one text, and let go of what they are parts of, when a character is asked for.
   codeAt(copy, 0);
   return copy;

@@ -3,11 +3,14 @@ import { later, SafeMap } from '../shared/natives.ts';
 
 /** A frame of a 60 Hz screen. */
 const FRAME_MS = 16;
+/** A timer that is later than that was ended by the page; in milliseconds. */
+export const OVERDUE_MS = 250;
 
 export class Subscribers {
   private listeners = new SafeMap<object, (version: number) => void>();
   private version = 0;
-  private waiting = false;
+  /** When whoever waits is told at the latest. */
+  private due = 0;
 
   constructor(private readonly failed: () => void) {}
 
@@ -19,15 +22,16 @@ export class Subscribers {
     };
   }
 
-  changed(): void {
+  /** `time` is now. */
+  changed(time: number): void {
     this.version++;
-    if (this.waiting || this.listeners.size === 0) return;
-    this.waiting = true;
+    if (time < this.due || this.listeners.size === 0) return;
+    this.due = time + FRAME_MS + OVERDUE_MS;
     later(() => this.tell(), FRAME_MS);
   }
 
   private tell(): void {
-    this.waiting = false;
+    this.due = 0;
     this.listeners.forEach((listener) => {
       try {
         listener(this.version);

@@ -1,13 +1,13 @@
 // One response body on its way to the app: what of it was seen, as which kind of messages, and how it ended.
 import type { DevtoolsEngine } from '../engine/engine.ts';
 import type { EndReason } from '../engine/events.ts';
-import { byteLength, bytesOf, partOf, sizeOfBuffer, textSize } from '../engine/payload.ts';
+import { byteLength, bytesOf, encodedSize, partOf, sizeOfBuffer, textSize } from '../engine/payload.ts';
 import { apply, min, NativeDecoder } from '../shared/natives.ts';
 import { recordBlob, sizeOfBlob } from './blobs.ts';
 import type { BodyType } from './mime.ts';
 import type { AbortWatch } from './promises.ts';
 import { describe, isAbort } from './reasons.ts';
-import { EventStreamParser } from './sse-parser.ts';
+import { EventStreamParser, type ServerSentEvent } from './sse-parser.ts';
 import { createChunkDecoder } from './text-chunks.ts';
 
 const { decode } = NativeDecoder.prototype;
@@ -33,7 +33,7 @@ export class BodyTap {
     if (type.kind === 'text') this.texts = createChunkDecoder(type.charset);
     if (type.kind !== 'events') return;
     this.decoder = new NativeDecoder();
-    this.parser = new EventStreamParser(({ type, data, lastEventId, retry }) => {
+    const received = ({ type, data, over, lastEventId, retry }: ServerSentEvent) => {
       const metadata = retry === undefined ? { lastEventId } : { lastEventId, retry };
       engine.record({
         connectionId: id,
@@ -41,9 +41,12 @@ export class BodyTap {
         protocol: 'eventsource',
         type,
         payload: data,
+        size: over > 0 ? encodedSize(data) + over : undefined,
+        cut: over > 0,
         metadata,
       });
-    });
+    };
+    this.parser = new EventStreamParser(received, engine.payloadLimit);
   }
 
   bytes(chunk: Uint8Array, size = byteLength(chunk)): void {

@@ -1,5 +1,5 @@
 // fetch: one connection a call, from the call to the end of its body. The chunks are seen where the app reads them.
-import { cutText } from '../engine/payload.ts';
+import { copyOfStart } from '../engine/payload.ts';
 import { apply, getterOf, ticks, win } from '../shared/natives.ts';
 import { isNative } from '../shared/words.ts';
 import { Bodies } from './bodies.ts';
@@ -100,7 +100,7 @@ class Calls {
     }
     const metadata: Record<string, unknown> = { source: 'fetch', method };
     if (body) metadata['requestBody'] = body;
-    const { id } = engine.recordConnection({ protocol: 'fetch-stream', url: cutText(url, MAX_URL), metadata });
+    const { id } = engine.recordConnection({ protocol: 'fetch-stream', url: copyOfStart(url, MAX_URL), metadata });
     if (reading.isLook || !isRefused(self, reading)) return { id, url, method, started: ticks(), watch: reading.watch };
     // It is rejected already. A promise of ours would be so one turn later, and a watched one would count as handled.
     const refusal = { how: 'error', error: 'refused by the platform before anything was sent' };
@@ -153,7 +153,7 @@ class Calls {
     };
     engine.update(call.id, {
       state: 'open',
-      url: cutText(url, MAX_URL),
+      url: copyOfStart(url, MAX_URL),
       protocol: kind.kind === 'events' ? 'eventsource' : 'fetch-stream',
       metadata,
     });

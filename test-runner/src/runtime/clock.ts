@@ -1,4 +1,5 @@
 // Time and turns of the page, taken before any test can replace them.
+import { later } from '../shared/natives.ts';
 
 const performanceNow = performance.now.bind(performance);
 
@@ -6,7 +7,7 @@ const performanceNow = performance.now.bind(performance);
 export const now = (): number => performanceNow();
 
 export function after(ms: number, callback: () => void): void {
-  window.setTimeout(callback, ms);
+  later(callback, ms);
 }
 
 const channel = new MessageChannel();
