@@ -259,6 +259,8 @@ test('what cannot be seen is said', async () => {
     await r.body.pipeTo(new WritableStream(), { preventCancel: true });
     const form = await fetch(args[1]);
     await form.formData();
+    const sent = await fetch(args[0]);
+    await fetch('/', { method: 'POST', body: sent.body, duplex: 'half' }).catch(() => {});
     await fetch(location.origin.replace('127.0.0.1', 'localhost') + '/', { mode: 'no-cors' });
     new Worker(URL.createObjectURL(new Blob([''])));
     document.body.append(document.createElement('iframe'));
@@ -268,8 +270,10 @@ test('what cannot be seen is said', async () => {
   );
   const records = await page.records();
   assert.deepEqual(
-    records.map(({ metadata, messages }) => [metadata.how, messages.length]),
-    Array(3).fill(['unobserved', 0]),
+    records
+      .filter(({ metadata }) => metadata.method === 'GET')
+      .map(({ metadata, messages }) => [metadata.how, messages.length]),
+    Array(4).fill(['unobserved', 0]),
   );
   const { metrics, coverage } = await page.ask(
     'return { metrics: rec.engine.getMetrics(), coverage: rec.coverage() };',
@@ -277,11 +281,28 @@ test('what cannot be seen is said', async () => {
   assert.deepEqual(metrics.notRecorded, {
     'body piped out of sight': 1,
     'body read as form data': 1,
+    'body sent on': 1,
     'opaque response': 1,
     worker: 1,
   });
   assert.deepEqual([coverage.frames, coverage.beforeContent], [1, true]);
   await page.close();
+});
+
+test('methods that are called on what is of another kind are none of a body', async () => {
+  const { result, records } = await recorded(
+    `
+    const r = await fetch(args[0]);
+    const it = r.body.values();
+    const tried = [it.next.call(r), it.return.call(r.body), ReadableStream.prototype.cancel.call(it)];
+    const seen = await Promise.all(tried.map((p) => p.catch((e) => e.name)));
+    for await (const c of it) seen.push(c.length);
+    return seen;
+  `,
+    partsOf(['hello']),
+  );
+  assert.deepEqual(result, ['TypeError', 'TypeError', 'TypeError', 5]);
+  assert.equal(records[0].metadata.how, 'end');
 });
 
 test('what stands around the platform and looks like it gets the options that the app gave, and is recorded', async () => {

@@ -15,6 +15,10 @@ let held = 0;
 
 export const sizeOfBlob = probeOf<number>(globalThis.Blob?.prototype, 'size');
 
+/** What comes behind its first bytes. */
+export const blobAfter = (blob: Blob, start: number): Blob =>
+  apply(slice as Blob['slice'], blob, [start, blobSize(blob), blobType(blob)]);
+
 /** Records a message whose payload is a Blob. */
 export function recordBlob(engine: DevtoolsEngine, blob: Blob, input: Omit<MessageInput, 'payload'>): void {
   const metadata = { ...input.metadata, kind: 'blob', blobType: blobType(blob) };

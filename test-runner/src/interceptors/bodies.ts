@@ -7,8 +7,16 @@ import type { Branch } from './body.ts';
 const NativeRegistry = globalThis.FinalizationRegistry as typeof FinalizationRegistry | undefined;
 const { register } = NativeRegistry?.prototype ?? {};
 
+/** A method of one kind that is called on another is refused by the platform, and nothing happens to the body. */
+export type Kind = 'response' | 'stream' | 'reader' | 'iterator';
+
 export class Bodies {
-  private readonly branches = new SafeWeakMap<object, Branch>();
+  private readonly branches = {
+    response: new SafeWeakMap<object, Branch>(),
+    stream: new SafeWeakMap<object, Branch>(),
+    reader: new SafeWeakMap<object, Branch>(),
+    iterator: new SafeWeakMap<object, Branch>(),
+  };
   private readonly gone: FinalizationRegistry<Branch> | undefined;
 
   constructor(readonly engine: DevtoolsEngine) {
@@ -19,21 +27,21 @@ export class Bodies {
   }
 
   /** The branch that an object reads from. */
-  of(object: unknown): Branch | undefined {
-    return this.branches.get(object as object);
+  of(kind: Kind, object: unknown): Branch | undefined {
+    return this.branches[kind].get(object as object);
   }
 
-  set(object: unknown, branch: Branch): void {
-    if (typeof object !== 'object' || object === null || this.branches.get(object) === branch) return;
-    this.branches.set(object, branch);
+  set(kind: Kind, object: unknown, branch: Branch): void {
+    if (typeof object !== 'object' || object === null || this.of(kind, object) === branch) return;
+    this.branches[kind].set(object, branch);
     if (!this.gone || !register) return;
     branch.tap.holders++;
     apply(register, this.gone, [object, branch]);
   }
 
   /** A reader that let go of its stream reads no more of it. */
-  forget(object: unknown): void {
-    this.branches.delete(object as object);
+  forget(reader: unknown): void {
+    this.branches.reader.delete(reader as object);
   }
 
   /** Runs something of ours that must not be felt outside. */

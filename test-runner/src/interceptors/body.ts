@@ -2,8 +2,8 @@
 import type { DevtoolsEngine } from '../engine/engine.ts';
 import type { EndReason } from '../engine/events.ts';
 import { byteLength, bytesOf, encodedSize, partOf, sizeOfBuffer, textSize } from '../engine/payload.ts';
-import { apply, min, NativeDecoder } from '../shared/natives.ts';
-import { recordBlob, sizeOfBlob } from './blobs.ts';
+import { apply, indexOf, min, NativeDecoder } from '../shared/natives.ts';
+import { blobAfter, recordBlob, sizeOfBlob } from './blobs.ts';
 import type { BodyType } from './mime.ts';
 import type { AbortWatch } from './promises.ts';
 import { describe, isAbort } from './reasons.ts';
@@ -11,6 +11,10 @@ import { EventStreamParser, type ServerSentEvent } from './sse-parser.ts';
 import { createChunkDecoder } from './text-chunks.ts';
 
 const { decode } = NativeDecoder.prototype;
+const { encode } = TextEncoder.prototype;
+const encoder = new TextEncoder();
+/** A byte order mark. */
+const MARK = [0xef, 0xbb, 0xbf];
 
 export class BodyTap {
   /** Bytes that were recorded; copies of a body deliver the same ones again. */
@@ -20,6 +24,8 @@ export class BodyTap {
   /** Objects of the page through which it can be read; when all are gone nobody ever will. */
   holders = 0;
   ended = false;
+  /** How much of a byte order mark it starts with. */
+  private marked = 0;
   private readonly texts: ReturnType<typeof createChunkDecoder> | undefined;
   private readonly decoder: TextDecoder | undefined;
   private readonly parser: EventStreamParser | undefined;
@@ -50,15 +56,32 @@ export class BodyTap {
   }
 
   bytes(chunk: Uint8Array, size = byteLength(chunk)): void {
+    for (let i = 0; i < size && this.isMark(chunk[i], this.seen + i); i++) this.marked++;
     this.seen += size;
     if (this.parser) this.parser.push(apply(decode, this.decoder, [chunk, { stream: true }]));
     else if (this.texts) this.record(this.texts.next(chunk, this.engine.payloadLimit()), size);
     else this.message(chunk, size);
   }
 
+  private isMark(byte: unknown, at: number): boolean {
+    return at < MARK.length && this.marked === at && byte === MARK[at];
+  }
+
   /** Whether a text that the platform makes of it, which is of UTF-8 at all times, is what it says. */
   get isUtf8(): boolean {
     return this.texts?.isUtf8 !== false;
+  }
+
+  /**
+   * The bytes of a text behind those that are `known`; nothing where it does not tell them. A byte order mark at the very
+   * start of a body is in no text of it.
+   */
+  after(text: string, known: number, isStart: boolean): Uint8Array | undefined {
+    const isCut = this.marked === this.seen && this.marked < MARK.length;
+    if (isCut || indexOf(text, '\ufffd') >= 0) return undefined;
+    const bytes: Uint8Array = apply(encode, encoder, [text]);
+    const from = isStart && this.marked === MARK.length ? known - MARK.length : known;
+    return partOf(bytes, min(from, byteLength(bytes)), byteLength(bytes));
   }
 
   /** The whole body as text, and its bytes. */
@@ -135,14 +158,14 @@ export class Branch {
     const { tap } = this;
     if (tap.ended) return;
     const size = sizeOfBlob(value);
+    /** Bytes at the start that another copy has delivered already. */
+    const known = tap.seen - this.offset;
     if (typeof value === 'string') {
-      // What was sent may have been more or less than the text.
-      if (tap.seen === this.offset) tap.text(value, textSize(value));
-      tap.end('end', undefined, { sizeOf: 'the text' });
+      this.wholeText(value, known);
       return;
     }
     if (size !== undefined) {
-      if (tap.seen === this.offset) tap.blob(value as Blob, size);
+      tap.blob(known > 0 ? blobAfter(value as Blob, known) : (value as Blob), size - known);
     } else if (text !== undefined && tap.seen === 0 && tap.isUtf8) {
       tap.text(text, sizeOfBuffer(value as ArrayBuffer));
     } else {
@@ -151,13 +174,37 @@ export class Branch {
     tap.end('end');
   }
 
+  private wholeText(text: string, known: number): void {
+    const { tap } = this;
+    if (known > 0) {
+      const rest = tap.after(text, known, this.offset === 0);
+      // Where it does not tell the bytes, the copies that deliver them go on doing so.
+      if (rest) tap.bytes(rest);
+      if (rest) tap.end('end');
+      else this.leave('end');
+      return;
+    }
+    // What was sent may have been more or less than the text.
+    tap.text(text, textSize(text));
+    tap.end('end', undefined, { sizeOf: 'the text' });
+  }
+
+  /** A reader says that there is no more: of a branch that was cancelled it says so at once. */
+  ended(): void {
+    if (this.live) this.tap.end('end');
+  }
+
   failed(error: unknown): void {
     this.tap.end(isAbort(error) ? 'abort' : 'error', error);
   }
 
   cancelled(): void {
+    this.leave('cancel');
+  }
+
+  private leave(how: EndReason): void {
     if (!this.live) return;
     this.live = false;
-    if (--this.tap.branches === 0) this.tap.end('cancel');
+    if (--this.tap.branches === 0) this.tap.end(how);
   }
 }

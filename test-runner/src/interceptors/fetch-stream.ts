@@ -9,7 +9,7 @@ import { interceptor, type Native, Patches } from './patch.ts';
 import { type AbortWatch, follow, handOn } from './promises.ts';
 import { describe, isAbort } from './reasons.ts';
 import { isOtherWindow, isRefused } from './refused.ts';
-import { RequestReading as Reading } from './request.ts';
+import { lockedStream, patchRequest, RequestReading as Reading } from './request.ts';
 import { patchResponse } from './response.ts';
 import { patchStreams } from './streams.ts';
 import type { Interceptor, InterceptorOptions, Realm } from './types.ts';
@@ -31,6 +31,7 @@ export function installFetchStreamInterceptor(options: InterceptorOptions): Inte
     const promise: unknown = apply(native, self, reading?.args ?? args);
     return reading ? calls.follow(self, reading, promise as Promise<Response>) : promise;
   });
+  patchRequest(target, patches);
   patchResponse(target, patches, bodies);
   if (target.ReadableStream) patchStreams(target, patches, bodies);
   return interceptor('fetch-stream', patches);
@@ -83,11 +84,21 @@ class Calls {
   follow(self: unknown, reading: Reading, promise: Promise<Response>): Promise<Response> {
     let result = promise;
     this.bodies.guard(() => {
+      this.sent(reading);
       const call = this.started(self, reading);
       if (call) result = this.watched(call, promise);
     });
     if (result === promise) reading.watch?.end();
     return result;
+  }
+
+  /** A body that was sent on, which is read by the platform alone. */
+  private sent(reading: Reading): void {
+    const { body } = reading.options;
+    const branch = this.bodies.of('stream', body);
+    if (!branch || branch.tap.ended || reading.isUsed || !lockedStream(body)) return;
+    this.options.engine.note('body sent on');
+    branch.tap.end('unobserved');
   }
 
   private started(self: unknown, reading: Reading): Call | undefined {
@@ -164,6 +175,6 @@ class Calls {
       return;
     }
     call.watch?.add((reason) => this.bodies.guard(() => tap.end('abort', reason)));
-    this.bodies.set(response, new Branch(tap));
+    this.bodies.set('response', response, new Branch(tap));
   }
 }

@@ -3,9 +3,13 @@
 import {
   apply,
   construct,
-  getOwnPropertyDescriptor,
-  getPrototypeOf,
+  create,
+  defineProperty,
+  type Fields,
+  get,
   getterOf,
+  own,
+  probeOf,
   record,
   settle,
 } from '../shared/natives.ts';
@@ -13,139 +17,230 @@ import { isNative } from '../shared/words.ts';
 import type { Bodies } from './bodies.ts';
 import type { Branch } from './body.ts';
 import type { Native, Patches } from './patch.ts';
+import { isAborted } from './promises.ts';
 import { isStream } from './request.ts';
+import { isObject } from './stand-ins.ts';
 import type { Realm } from './types.ts';
 
+/** In the order in which they are read. */
 const OPTIONS = ['preventAbort', 'preventCancel', 'preventClose', 'signal'];
 const empty = {};
-/** Deeper than the classes of any pair of streams. */
-const MAX_DEPTH = 8;
 
 export function patchPipes(target: Realm, patches: Patches, bodies: Bodies): void {
   const { ReadableStream: Native, WritableStream: Writable } = target;
   if (!Writable || !Native.prototype.pipeTo) return;
-  const { pipeTo, pipeThrough, getReader } = Native.prototype;
+  const { getReader } = Native.prototype;
   const { read, cancel, releaseLock } = target.ReadableStreamDefaultReader.prototype;
   const { enqueue, close, error } = target.ReadableStreamDefaultController.prototype;
-  const isLocked = getterOf<boolean>(Native.prototype, 'locked');
-  const isTaken = getterOf<boolean>(Writable.prototype, 'locked');
+  const isLocked = probeOf<boolean>(Native.prototype, 'locked');
+  const closed = getterOf<Promise<unknown>>(target.ReadableStreamDefaultReader.prototype, 'closed');
+  const isTaken = probeOf<boolean>(Writable.prototype, 'locked');
+  const { getWriter } = Writable.prototype;
+  const { releaseLock: releaseWriter } = target.WritableStreamDefaultWriter.prototype;
+  const room = getterOf<number | null>(target.WritableStreamDefaultWriter.prototype, 'desiredSize');
 
-  /** Pipes by way of another stream, which takes the place of the source once the platform has accepted to pipe it. */
+  /** Pipes by way of another stream, which takes the place of the source. */
   function show(native: Native, source: unknown, args: unknown[], branch: Branch): unknown {
-    let reader: unknown;
-    let first: Promise<unknown> | undefined;
-    let cancelled = false;
-    const release = () => apply(releaseLock, reader, []);
-    const end = (how: () => void, last: () => unknown) => {
-      if (cancelled) return;
-      bodies.guard(how);
-      release();
-      last();
-    };
-    const readable = construct(Native, [
-      record({
-        pull(controller: ReadableStreamDefaultController) {
-          const next: Promise<unknown> = first ?? apply(read, reader, []);
-          first = undefined;
-          settle(
-            next,
-            (result) => {
-              const { done, value } = result as ReadableStreamReadResult<unknown>;
-              if (done) {
-                end(
-                  () => branch.tap.end('end'),
-                  () => apply(close, controller, []),
-                );
-              } else if (!cancelled) {
-                bodies.guard(() => branch.chunk(value));
-                apply(enqueue, controller, [value]);
-              }
-            },
-            (reason) =>
-              end(
-                () => branch.failed(reason),
-                () => apply(error, controller, [reason]),
-              ),
-          );
-        },
-        cancel(reason: unknown) {
-          cancelled = true;
-          bodies.guard(() => branch.cancelled());
-          const result: Promise<unknown> = apply(cancel, reader, [reason]);
-          settle(result, release, release);
-          return result;
-        },
-      }),
-      record({ highWaterMark: 0 }),
-    ]);
-    const result: unknown = apply(native, readable, args);
-    if (!isLocked(readable)) return result;
-    reader = apply(getReader, source, [record({})]);
-    // What is piped counts as used from the start.
-    first = apply(read, reader, []) as Promise<unknown>;
-    return result;
-  }
-
-  /** Whether the platform would start to pipe, and whether that can be told without being noticed. */
-  function starts(source: unknown, destination: unknown, options: unknown): boolean {
+    // Before the platform pipes: of what cannot be written to it tells the source within the call.
+    const between = new Between(source, branch);
     try {
-      // What a reader gives is asked for its `then`, and a pipe asks for nothing.
-      return !isLocked(source) && !isTaken(destination) && isPlain(options) && !('then' in empty);
-    } catch {
-      return false;
+      return apply(native, between.readable, args);
+    } finally {
+      between.started(isLocked(between.readable) === true);
     }
   }
 
-  function unobserved(branch: Branch): void {
-    bodies.engine.note('body piped out of sight');
-    branch.tap.end('unobserved');
+  /** Stands between a source and a pipe, and is in the state in which the source is. */
+  class Between {
+    readonly readable: unknown;
+    private readonly reader: unknown;
+    private controller: unknown;
+    /** What was read and not asked for yet. */
+    private held: ReadableStreamReadResult<unknown> | undefined;
+    private isReading = false;
+    private isWanted = false;
+    /** Whether the source has ended, and only what is held or being read is left of it. */
+    private isLast = false;
+    /** Why the source failed while it was read; a WebKit says so before it gives the last chunk. */
+    private failure: { reason: unknown } | undefined;
+    private over = false;
+
+    constructor(
+      source: unknown,
+      private readonly branch: Branch,
+    ) {
+      this.reader = apply(getReader, source, [record({})]);
+      const start = (controller: unknown) => {
+        this.controller = controller;
+      };
+      const pull = () => {
+        this.isWanted = true;
+        if (this.held) this.hand(this.held);
+        else if (!this.isReading) this.read();
+      };
+      const cancelled = (reason: unknown) => this.cancel(reason);
+      this.readable = construct(Native, [record({ start, pull, cancel: cancelled }), record({ highWaterMark: 0 })]);
+    }
+
+    /** After the call of the platform, which may have refused to pipe. */
+    started(isPiped: boolean): void {
+      if (this.over) return;
+      if (!isPiped) {
+        this.over = true;
+        this.release();
+        return;
+      }
+      // What is piped counts as used from the start.
+      this.read();
+      // The end of the source is one of the pipe, whether or not anything is asked for.
+      const ended = () => {
+        if (this.held || this.isReading) this.isLast = true;
+        else this.end();
+      };
+      const failed = (reason: unknown) => {
+        if (this.isReading) this.failure = { reason };
+        else this.fail(reason);
+      };
+      settle(closed(this.reader), ended, failed);
+    }
+
+    private read(): void {
+      this.isReading = true;
+      settle(
+        apply(read, this.reader, []) as Promise<unknown>,
+        (result) => this.took(result as ReadableStreamReadResult<unknown>),
+        (reason) => this.fail(reason),
+      );
+    }
+
+    private took(chunk: ReadableStreamReadResult<unknown>): void {
+      this.isReading = false;
+      if (this.over) return;
+      if (chunk.done) this.end();
+      else if (this.isWanted) this.hand(chunk);
+      else this.held = chunk;
+      if (this.failure) this.fail(this.failure.reason);
+    }
+
+    private hand({ value }: ReadableStreamReadResult<unknown>): void {
+      this.isWanted = false;
+      this.held = undefined;
+      bodies.guard(() => this.branch.chunk(value));
+      apply(enqueue, this.controller, [value]);
+      if (this.isLast) this.end();
+    }
+
+    private end(): void {
+      if (this.over) return;
+      bodies.guard(() => this.branch.tap.end('end'));
+      this.finish(close, []);
+    }
+
+    private fail(reason: unknown): void {
+      if (this.over) return;
+      bodies.guard(() => this.branch.failed(reason));
+      this.finish(error, [reason]);
+    }
+
+    private finish(how: Native, args: unknown[]): void {
+      this.over = true;
+      this.release();
+      apply(how, this.controller, args);
+    }
+
+    private cancel(reason: unknown): Promise<unknown> {
+      this.over = true;
+      bodies.guard(() => this.branch.cancelled());
+      const result: Promise<unknown> = apply(cancel, this.reader, [reason]);
+      const release = () => this.release();
+      settle(result, release, release);
+      return result;
+    }
+
+    private release(): void {
+      apply(releaseLock, this.reader, []);
+    }
   }
 
-  function piping(native: Native, self: unknown, args: unknown[], destination: unknown): unknown {
-    const branch = bodies.of(self);
-    if (!branch || branch.tap.ended) return apply(native, self, args);
-    if (starts(self, destination, args[1])) return show(native, self, args, branch);
+  /** Whether anything can come of a pipe. Where it cannot, the platform alone knows best what comes instead. */
+  function flows(source: unknown, destination: unknown, signal: unknown): boolean {
+    // What a reader gives is asked for its `then`, and a pipe asks for nothing.
+    if (isLocked(source) || isTaken(destination) || isAborted(signal) || 'then' in empty) return false;
+    const writer: unknown = apply(getWriter, destination, []);
+    const hasFailed = room(writer) === null;
+    apply(releaseWriter, writer, []);
+    return !hasFailed;
+  }
+
+  function piping(native: Native, self: unknown, args: unknown[], destination: unknown, branch: Branch): unknown {
+    const options = args[1];
+    const keeps = own(options, 'preventCancel');
+    const isSeen = !keeps && isNative(native);
+    if (isSeen && flows(self, destination, own(options, 'signal'))) return show(native, self, args, branch);
     const result: unknown = apply(native, self, args);
     bodies.guard(() => {
-      if (isLocked(self)) unobserved(branch);
+      if (!isLocked(self)) return;
+      if (isSeen) return branch.cancelled();
+      bodies.engine.note('body piped out of sight');
+      branch.tap.end('unobserved');
     });
     return result;
   }
 
-  patches.method(Native.prototype, 'pipeTo', (_, self, args) => piping(pipeTo, self, args, args[0]));
-  patches.method(Native.prototype, 'pipeThrough', (_, self, args) => {
-    const branch = bodies.of(self);
-    if (!branch || branch.tap.ended) return apply(pipeThrough, self, args);
-    const writable = isStream(reach(args[0], 'readable')) ? reach(args[0], 'writable') : undefined;
-    return piping(pipeThrough, self, args, writable);
+  /** The branch of a stream that may be piped; of others the platform refuses it. */
+  function pipeable(self: unknown): Branch | undefined {
+    const branch = bodies.of('stream', self);
+    return branch && !branch.tap.ended && isLocked(self) === false ? branch : undefined;
+  }
+
+  patches.method(Native.prototype, 'pipeTo', (native, self, args) => {
+    const branch = pipeable(self);
+    if (!branch || isTaken(args[0]) !== false) return apply(native, self, args);
+    const options = new Taken(args[1], OPTIONS);
+    const given = [args[0], options.copy];
+    return options.isWhole ? piping(native, self, given, args[0], branch) : apply(native, self, given);
+  });
+  patches.method(Native.prototype, 'pipeThrough', (native, self, args) => {
+    const branch = pipeable(self);
+    if (!branch || !isObject(args[0])) return apply(native, self, args);
+    const pair = new Taken(args[0], ['readable', 'writable'], (key, value) =>
+      key === 'readable' ? isStream(value) : isTaken(value) !== undefined,
+    );
+    if (!pair.isWhole) return apply(native, self, [pair.copy, args[1]]);
+    const options = new Taken(args[1], OPTIONS);
+    const given = [pair.copy, options.copy];
+    const writable = own(pair.copy, 'writable');
+    return options.isWhole ? piping(native, self, given, writable, branch) : apply(native, self, given);
   });
 }
 
-/** Options of which it is known, without running any code of the app, that nothing is held back from the source. */
-function isPlain(options: unknown): boolean {
-  if (options === undefined || options === null) return true;
-  if (typeof options !== 'object') return false;
-  for (let i = 0; i < OPTIONS.length; i++) {
-    const found = find(options, OPTIONS[i] as string);
-    if (found?.get || (OPTIONS[i] === 'preventCancel' && found?.value)) return false;
-  }
-  return true;
-}
+/** What the platform reads of an object of the app's: the same, as often and in the same order, and then it is known. */
+class Taken {
+  /** For the platform, in the place of the object. */
+  readonly copy: unknown;
+  /** Whether all of it was there, and is what it has to be. */
+  readonly isWhole: boolean = true;
 
-/** A property of a pair of streams: a plain one, or one of the platform's own accessors. */
-function reach(pair: unknown, key: string): unknown {
-  if (typeof pair !== 'object' || pair === null) return undefined;
-  const found = find(pair, key);
-  if (!found?.get) return found?.value;
-  return isNative(found.get) ? apply(found.get, pair, []) : undefined;
-}
-
-function find(object: object, key: string): PropertyDescriptor | undefined {
-  let at: object | null = object;
-  for (let depth = 0; at && depth < MAX_DEPTH; depth++) {
-    const found = getOwnPropertyDescriptor(at, key);
-    if (found) return found;
-    at = getPrototypeOf(at) as object | null;
+  constructor(given: unknown, keys: readonly string[], fits: (key: string, value: unknown) => boolean = () => true) {
+    this.copy = given;
+    if (given === undefined || given === null) return;
+    this.isWhole = false;
+    if (!isObject(given)) return;
+    const copy: Fields = create(null);
+    this.copy = copy;
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i] as string;
+      try {
+        copy[key] = get(given, key);
+      } catch (error) {
+        const fail = () => {
+          throw error;
+        };
+        defineProperty(copy, key, record({ get: fail }));
+        return;
+      }
+      if (!fits(key, copy[key])) return;
+    }
+    this.isWhole = true;
   }
-  return undefined;
 }

@@ -50,11 +50,11 @@ export function isRefused(self: unknown, reading: RequestReading): boolean {
   if (args.length === 0 || !isThisWindow(self) || !reading.isComplete || !url || !isFetchable(url)) return true;
   const init = args[1];
   if (!isNone(init) && typeof init !== 'object' && typeof init !== 'function') return true;
-  if (isAborted(signal) || !isSignalOrNone(options['signal']) || !isNone(options['window']) || reading.locked)
+  if (isAborted(signal) || !isSignalOrNone(options['signal']) || !isNone(options['window']) || reading.isUsed)
     return true;
   if (!isToken(method) || isOneOf(method, FORBIDDEN_METHODS)) return true;
   const { body, headers } = options;
-  if (isNone(body) ? request?.used : method === 'GET' || method === 'HEAD') return true;
+  if (isNone(body) ? request?.isUsed : method === 'GET' || method === 'HEAD') return true;
   return hasBadHeader(headers) || !isAccepted(options, method, url) || isElsewhere(options, url);
 }
 

@@ -13,15 +13,19 @@ import {
   ownKeys,
   probeOf,
   record,
+  SafeWeakMap,
   win,
 } from '../shared/natives.ts';
 import { isOneOf } from '../shared/words.ts';
 import { sizeOfBlob } from './blobs.ts';
+import type { Patches } from './patch.ts';
 import { AbortWatch } from './promises.ts';
 import { dictionaryFor, isObject, iteratorMethod, listFor, ownList, textFor } from './stand-ins.ts';
+import type { Realm } from './types.ts';
 
 const NativeURL = URL;
 const NativeRequest = globalThis.Request;
+const NativeResponse = globalThis.Response;
 const { toUpperCase } = String.prototype;
 const { iterator } = Symbol;
 /** Stands for what is no text yet. */
@@ -62,8 +66,8 @@ interface KnownRequest {
   url: string;
   method: string;
   signal: unknown;
-  /** Whether its body is used up. */
-  used: boolean;
+  /** Whether its body is used up, or read by somebody. */
+  isUsed: boolean;
 }
 
 export class RequestReading {
@@ -76,8 +80,8 @@ export class RequestReading {
   watch: AbortWatch | undefined;
   /** Whether nothing was put in the place of what may run code of the app, or not before the platform alone. */
   isLook: boolean;
-  /** Whether the body is a stream that somebody reads. */
-  locked = false;
+  /** Whether the body is a stream that somebody reads, or has read of. */
+  isUsed = false;
   /** What is fetched, as a text; of an object of the app's only once it has given one. */
   private address: unknown;
   private last: PropertyKey | undefined = LAST;
@@ -134,7 +138,7 @@ export class RequestReading {
     if (typeof key !== 'string') return value;
     this.options[key] = value;
     if (key === 'signal') this.watch = AbortWatch.of(this.signal);
-    if (key === 'body') this.locked = lockedStream(value);
+    if (key === 'body') this.isUsed = isUsedStream(value);
     return value;
   }
 
@@ -245,6 +249,28 @@ export function dataOf(object: unknown, key: string): unknown {
 export const lockedStream = (stream: unknown): boolean => isLocked(stream) === true;
 export const isStream = (object: unknown): boolean => isLocked(object) !== undefined;
 
+/** Whether a stream cannot be sent any more. Whether it has been read of is said to those who make a body of it. */
+function isUsedStream(stream: unknown): boolean {
+  if (!isStream(stream) || lockedStream(stream)) return isStream(stream);
+  try {
+    construct(NativeResponse, [stream]);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** Streams of requests that the app has asked for. One that nobody asks for is not to come into being. */
+const streams = new SafeWeakMap<object, unknown>();
+
+export function patchRequest(target: Realm, patches: Patches): void {
+  patches.getter(target.Request?.prototype, 'body', (native, self, args) => {
+    const stream: unknown = apply(native, self, args);
+    if (isStream(stream)) streams.set(self as object, stream);
+    return stream;
+  });
+}
+
 function asRequest(input: unknown): KnownRequest | undefined {
   if (typeof input !== 'object' || input === null) return undefined;
   try {
@@ -252,7 +278,7 @@ function asRequest(input: unknown): KnownRequest | undefined {
       url: requestUrl(input),
       method: requestMethod(input),
       signal: requestSignal(input),
-      used: requestUsed(input),
+      isUsed: requestUsed(input) || lockedStream(streams.get(input)),
     };
   } catch {
     return undefined;

@@ -40,7 +40,7 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
    */
   function readable(self: unknown): Branch | undefined {
     try {
-      const branch = bodies.of(self);
+      const branch = bodies.of('response', self);
       if (!branch || branch.tap.ended || bodyUsed(self) || isClosed(target)) return undefined;
       return streamed.has(self as object) && locked(body(self)) ? undefined : branch;
     } catch {
@@ -153,25 +153,25 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
   patches.getter(prototype, 'body', (native, self, args) => {
     const stream: unknown = apply(native, self, args);
     bodies.guard(() => {
-      const branch = bodies.of(self);
+      const branch = bodies.of('response', self);
       if (!branch || !stream) return;
       streamed.set(self as object, true);
-      bodies.set(stream, bodies.of(stream) ?? branch);
+      bodies.set('stream', stream, bodies.of('stream', stream) ?? branch);
     });
     return stream;
   });
   patches.method(prototype, 'clone', (native, self, args) => {
     const copy: unknown = apply(native, self, args);
     bodies.guard(() => {
-      const branch = bodies.of(self);
-      if (branch) bodies.set(copy, branch.split());
+      const branch = bodies.of('response', self);
+      if (branch) bodies.set('response', copy, branch.split());
     });
     return copy;
   });
   patches.constructing(target, 'Response', (made, args) => {
-    const branch = bodies.of(args[0]);
+    const branch = bodies.of('stream', args[0]);
     if (!branch) return;
-    bodies.set(made, branch);
+    bodies.set('response', made, branch);
     rebuilt.set(made, true);
   });
 }

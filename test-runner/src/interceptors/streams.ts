@@ -2,7 +2,7 @@
 // at the pace in which it asks for them.
 import { apply, construct, getPrototypeOf, isArray, SafeWeakMap, settle } from '../shared/natives.ts';
 import { isNative } from '../shared/words.ts';
-import type { Bodies } from './bodies.ts';
+import type { Bodies, Kind } from './bodies.ts';
 import type { Patches } from './patch.ts';
 import { patchPipes } from './pipes.ts';
 import { lockedStream } from './request.ts';
@@ -28,28 +28,28 @@ export function patchStreams(target: Realm, patches: Patches, bodies: Bodies): v
   patches.method(prototype, 'getReader', (native, self, args) => {
     const reader: unknown = apply(native, self, args);
     bodies.guard(() => {
-      const branch = bodies.of(self);
-      if (branch) bodies.set(reader, branch);
+      const branch = bodies.of('stream', self);
+      if (branch) bodies.set('reader', reader, branch);
     });
     return reader;
   });
   patches.method(prototype, 'tee', (native, self, args) => {
     const pair: unknown = apply(native, self, args);
     bodies.guard(() => {
-      const branch = bodies.of(self);
+      const branch = bodies.of('stream', self);
       if (!branch || !isArray(pair)) return;
-      bodies.set(pair[0], branch);
-      bodies.set(pair[1], branch.split());
+      bodies.set('stream', pair[0], branch);
+      bodies.set('stream', pair[1], branch.split());
     });
     return pair;
   });
-  patchCancel(prototype, patches, bodies);
+  patchCancel('stream', prototype, patches, bodies);
   patchReader(target, 'ReadableStreamDefaultReader', patches, bodies);
   patchReader(target, 'ReadableStreamBYOBReader', patches, bodies);
 
   if (!iterators || !values) return;
   patches.method(prototype, 'values', (native, self, args) => {
-    const branch = bodies.of(self);
+    const branch = bodies.of('stream', self);
     if (!branch) return apply(native, self, args);
     let isSpared: unknown = false;
     const read = (key: PropertyKey, value: unknown) => {
@@ -61,7 +61,7 @@ export function patchStreams(target: Realm, patches: Patches, bodies: Bodies): v
       isOurs && isObject(options) ? dictionaryFor(options, read) : options,
     ]);
     bodies.guard(() => {
-      bodies.set(iterator, branch);
+      bodies.set('iterator', iterator, branch);
       if (isSpared) sparing.set(iterator as object, true);
     });
     return iterator;
@@ -69,13 +69,13 @@ export function patchStreams(target: Realm, patches: Patches, bodies: Bodies): v
   patches.alias(prototype, asyncIterator, 'values', values);
   patches.method(iterators, 'next', (native, self, args) => {
     const promise: unknown = apply(native, self, args);
-    watch(bodies, self, promise);
+    watch('iterator', bodies, self, promise);
     return promise;
   });
   patches.method(iterators, 'return', (native, self, args) => {
     const promise: unknown = apply(native, self, args);
     bodies.guard(() => {
-      if (!sparing.has(self as object)) bodies.of(self)?.cancelled();
+      if (!sparing.has(self as object)) bodies.of('iterator', self)?.cancelled();
     });
     return promise;
   });
@@ -85,12 +85,12 @@ function patchReader(target: Realm, name: keyof Realm & string, patches: Patches
   const native = target[name] as { prototype: object } | undefined;
   if (!native) return;
   patches.constructing(target, name, (reader, args) => {
-    const branch = bodies.of(args[0]);
-    if (branch) bodies.set(reader, branch);
+    const branch = bodies.of('stream', args[0]);
+    if (branch) bodies.set('reader', reader, branch);
   });
   patches.method(native.prototype, 'read', (read, self, args) => {
     const promise: unknown = apply(read, self, args);
-    watch(bodies, self, promise);
+    watch('reader', bodies, self, promise);
     return promise;
   });
   patches.method(native.prototype, 'releaseLock', (release, self, args) => {
@@ -98,15 +98,15 @@ function patchReader(target: Realm, name: keyof Realm & string, patches: Patches
     bodies.forget(self);
     return result;
   });
-  patchCancel(native.prototype, patches, bodies);
+  patchCancel('reader', native.prototype, patches, bodies);
 }
 
-function patchCancel(prototype: object, patches: Patches, bodies: Bodies): void {
+function patchCancel(kind: Kind, prototype: object, patches: Patches, bodies: Bodies): void {
   patches.method(prototype, 'cancel', (native, self, args) => {
     const locked = lockedStream(self);
     const promise: unknown = apply(native, self, args);
     // A stream that somebody reads cannot be cancelled from beside.
-    if (!locked) bodies.guard(() => bodies.of(self)?.cancelled());
+    if (!locked) bodies.guard(() => bodies.of(kind, self)?.cancelled());
     return promise;
   });
 }
@@ -115,14 +115,14 @@ function patchCancel(prototype: object, patches: Patches, bodies: Bodies): void 
  * Looks at what a read gives. The promise is the native one, since a chunk that is there already settles it before any
  * other task: another promise would be late. A read that nobody awaits and that fails is the price, see the README.
  */
-function watch(bodies: Bodies, self: unknown, promise: unknown): void {
-  const branch = bodies.of(self);
+function watch(kind: Kind, bodies: Bodies, self: unknown, promise: unknown): void {
+  const branch = bodies.of(kind, self);
   if (!branch || branch.tap.ended) return;
   // Written without `guard`: there may be thousands of chunks.
   const delivered = (result: unknown): void => {
     try {
       const { done, value } = result as Result;
-      if (done) branch.tap.end('end');
+      if (done) branch.ended();
       else branch.chunk(value);
     } catch {
       bodies.engine.note('recorder error');
@@ -131,7 +131,7 @@ function watch(bodies: Bodies, self: unknown, promise: unknown): void {
   bodies.guard(() =>
     // A reader that let go of the stream fails too; the body does not.
     settle(promise as Promise<unknown>, delivered, (error) =>
-      bodies.guard(() => bodies.of(self) === branch && branch.failed(error)),
+      bodies.guard(() => bodies.of(kind, self) === branch && branch.failed(error)),
     ),
   );
 }
