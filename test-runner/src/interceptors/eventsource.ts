@@ -1,6 +1,6 @@
 // EventSource: the constructor and `close`; named events as the app subscribes to them.
 import type { DevtoolsEngine } from '../engine/engine.ts';
-import { apply, getterOf, listen, SafeMap, SafeWeakMap, ticks, win } from '../shared/natives.ts';
+import { apply, at, getterOf, listen, SafeMap, SafeWeakMap, ticks, win } from '../shared/natives.ts';
 import { interceptor, Patches } from './patch.ts';
 import type { Interceptor, InterceptorOptions, Realm } from './types.ts';
 
@@ -21,7 +21,7 @@ export function installEventSourceInterceptor(options: InterceptorOptions): Inte
     return result;
   });
   patches.method(target.EventTarget.prototype, 'addEventListener', (native, self, args) => {
-    if (args[1]) sources.subscribed(self as EventSource, args[0]);
+    if (at(args, 1)) sources.subscribed(self as EventSource, at(args, 0));
     return apply(native, self, args);
   });
   return interceptor('eventsource', patches);

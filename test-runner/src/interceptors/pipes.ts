@@ -2,6 +2,7 @@
 // between. It asks when it is asked, and passes errors and cancellations on in both directions.
 import {
   apply,
+  at,
   construct,
   create,
   defineProperty,
@@ -173,7 +174,7 @@ export function patchPipes(target: Realm, patches: Patches, bodies: Bodies): voi
   }
 
   function piping(native: Native, self: unknown, args: unknown[], destination: unknown, branch: Branch): unknown {
-    const options = args[1];
+    const options = at(args, 1);
     const keeps = own(options, 'preventCancel');
     const isSeen = !keeps && isNative(native);
     if (isSeen && flows(self, destination, own(options, 'signal'))) return show(native, self, args, branch);
@@ -195,19 +196,19 @@ export function patchPipes(target: Realm, patches: Patches, bodies: Bodies): voi
 
   patches.method(Native.prototype, 'pipeTo', (native, self, args) => {
     const branch = pipeable(self);
-    if (!branch || isTaken(args[0]) !== false) return apply(native, self, args);
-    const options = new Taken(args[1], OPTIONS);
-    const given = [args[0], options.copy];
-    return options.isWhole ? piping(native, self, given, args[0], branch) : apply(native, self, given);
+    if (!branch || isTaken(at(args, 0)) !== false) return apply(native, self, args);
+    const options = new Taken(at(args, 1), OPTIONS);
+    const given = [at(args, 0), options.copy];
+    return options.isWhole ? piping(native, self, given, at(args, 0), branch) : apply(native, self, given);
   });
   patches.method(Native.prototype, 'pipeThrough', (native, self, args) => {
     const branch = pipeable(self);
-    if (!branch || !isObject(args[0])) return apply(native, self, args);
-    const pair = new Taken(args[0], ['readable', 'writable'], (key, value) =>
+    if (!branch || !isObject(at(args, 0))) return apply(native, self, args);
+    const pair = new Taken(at(args, 0), ['readable', 'writable'], (key, value) =>
       key === 'readable' ? isStream(value) : isTaken(value) !== undefined,
     );
-    if (!pair.isWhole) return apply(native, self, [pair.copy, args[1]]);
-    const options = new Taken(args[1], OPTIONS);
+    if (!pair.isWhole) return apply(native, self, [pair.copy, at(args, 1)]);
+    const options = new Taken(at(args, 1), OPTIONS);
     const given = [pair.copy, options.copy];
     const writable = own(pair.copy, 'writable');
     return options.isWhole ? piping(native, self, given, writable, branch) : apply(native, self, given);

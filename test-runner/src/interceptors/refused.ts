@@ -3,6 +3,7 @@
 // is rejected, so this has to be known from what the platform has read of the arguments.
 import {
   apply,
+  at,
   construct,
   create,
   type Fields,
@@ -48,7 +49,7 @@ const windowOf = getterOf<unknown>(win, 'self');
 export function isRefused(self: unknown, reading: RequestReading): boolean {
   const { args, method, signal, options, request, url } = reading;
   if (args.length === 0 || !isThisWindow(self) || !reading.isComplete || !url || !isFetchable(url)) return true;
-  const init = args[1];
+  const init = at(args, 1);
   if (!isNone(init) && typeof init !== 'object' && typeof init !== 'function') return true;
   if (isAborted(signal) || !isSignalOrNone(options['signal']) || !isNone(options['window']) || reading.isUsed)
     return true;

@@ -1,5 +1,15 @@
 // Response: whatever the app does with one that `fetch` gave it.
-import { apply, construct, getterOf, NativeDecoder, parse, record, SafeWeakMap, settle } from '../shared/natives.ts';
+import {
+  apply,
+  at,
+  construct,
+  getterOf,
+  NativeDecoder,
+  parse,
+  record,
+  SafeWeakMap,
+  settle,
+} from '../shared/natives.ts';
 import { isNative } from '../shared/words.ts';
 import type { Bodies } from './bodies.ts';
 import type { Branch } from './body.ts';
@@ -169,7 +179,7 @@ export function patchResponse(target: Realm, patches: Patches, bodies: Bodies): 
     return copy;
   });
   patches.constructing(target, 'Response', (made, args) => {
-    const branch = bodies.of('stream', args[0]);
+    const branch = bodies.of('stream', at(args, 0));
     if (!branch) return;
     bodies.set('response', made, branch);
     rebuilt.set(made, true);

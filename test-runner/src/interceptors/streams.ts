@@ -1,6 +1,6 @@
 // Streams of bodies: every way in which chunks reach the app. Chunks are seen when the app gets them, in the order and
 // at the pace in which it asks for them.
-import { apply, construct, getPrototypeOf, isArray, SafeWeakMap, settle } from '../shared/natives.ts';
+import { apply, at, construct, getPrototypeOf, isArray, SafeWeakMap, settle } from '../shared/natives.ts';
 import { isNative } from '../shared/words.ts';
 import type { Bodies, Kind } from './bodies.ts';
 import type { Patches } from './patch.ts';
@@ -56,7 +56,7 @@ export function patchStreams(target: Realm, patches: Patches, bodies: Bodies): v
       if (key === 'preventCancel') isSpared = value;
       return value;
     };
-    const options = args[0];
+    const options = at(args, 0);
     const iterator: unknown = apply(native, self, [
       isOurs && isObject(options) ? dictionaryFor(options, read) : options,
     ]);
@@ -85,7 +85,7 @@ function patchReader(target: Realm, name: keyof Realm & string, patches: Patches
   const native = target[name] as { prototype: object } | undefined;
   if (!native) return;
   patches.constructing(target, name, (reader, args) => {
-    const branch = bodies.of('stream', args[0]);
+    const branch = bodies.of('stream', at(args, 0));
     if (branch) bodies.set('reader', reader, branch);
   });
   patches.method(native.prototype, 'read', (read, self, args) => {

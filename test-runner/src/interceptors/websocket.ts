@@ -2,7 +2,7 @@
 import type { DevtoolsEngine } from '../engine/engine.ts';
 import type { MessageDirection } from '../engine/events.ts';
 import { bytesOf, encodedSize } from '../engine/payload.ts';
-import { apply, getterOf, listen, SafeWeakMap, win } from '../shared/natives.ts';
+import { apply, at, getterOf, listen, SafeWeakMap, win } from '../shared/natives.ts';
 import { isNative } from '../shared/words.ts';
 import { recordBlob, sizeOfBlob } from './blobs.ts';
 import { interceptor, Patches } from './patch.ts';
@@ -24,12 +24,12 @@ export function installWebSocketInterceptor(options: InterceptorOptions): Interc
     target,
     'WebSocket',
     (socket, _, protocols) => sockets.opened(socket as WebSocket, protocols as Protocols),
-    (args) => (isOurs || !isObject(args[1]) ? asked(args) : { args, note: undefined }),
+    (args) => (isOurs || !isObject(at(args, 1)) ? asked(args) : { args, note: undefined }),
   );
   patches.method(prototype, 'send', (native, self, args) => {
-    const before = sockets.beforeSend(self, args[0]);
+    const before = sockets.beforeSend(self, at(args, 0));
     const result: unknown = apply(native, self, args);
-    if (before) sockets.sent(self as WebSocket, args[0], before);
+    if (before) sockets.sent(self as WebSocket, at(args, 0), before);
     return result;
   });
   patches.method(prototype, 'close', (native, self, args) => {
@@ -157,8 +157,8 @@ class Sockets {
       const tracked = this.tracked.get(socket);
       if (!tracked) return;
       const metadata: Record<string, unknown> = { closedBy: 'page' };
-      if (typeof args[0] === 'number') metadata['askedCode'] = args[0];
-      if (typeof args[1] === 'string') metadata['askedReason'] = args[1];
+      if (typeof at(args, 0) === 'number') metadata['askedCode'] = at(args, 0);
+      if (typeof at(args, 1) === 'string') metadata['askedReason'] = at(args, 1);
       this.engine.update(tracked.id, { state: 'closing', metadata });
     } catch {
       this.engine.note('recorder error');
@@ -224,7 +224,7 @@ function sizeIfIts(text: string, growth: number): number {
 
 /** What a socket is made with, and the protocols that the platform will have read of it by then. */
 function asked(args: unknown[]): { args: unknown[]; note: Protocols } {
-  const protocols = args[1];
+  const protocols = at(args, 1);
   if (typeof protocols === 'string') return { args, note: [protocols] };
   if (!isObject(protocols)) return { args, note: undefined };
   const texts = ownList<string | undefined>();

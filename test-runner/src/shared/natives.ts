@@ -180,6 +180,10 @@ export function own(object: unknown, key: string): unknown {
 
 export type Fields = Record<string, unknown>;
 
+/** An item of a list, and nothing beyond its end: there the app may have put something on the prototype of all lists. */
+export const at = <T>(list: readonly T[], index: number): T | undefined =>
+  index < list.length ? list[index] : undefined;
+
 /** Visits each item of a list. */
 export function each<T>(list: readonly T[], visit: (item: T, index: number) => void): void {
   for (let i = 0; i < list.length; i++) visit(list[i] as T, i);
