@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_as_javascript_does() {
-        let set = serde_json::from_str(r#"[1.0, {"a": [1e3, -0.0, 12.50]}, "1.0"]"#).unwrap();
+        let set = serde_json::from_str(r#"[1.0, {"a": [1e3, -0.0, 12.50]}, "1.0"]"#).expect("JSON");
         let globals = vec![("A".to_string(), set)];
         assert!(check_globals(&globals, &json!([[1, {"a": [1000, 0, 12.5]}, "1.0"]])).is_ok());
         for other in

@@ -201,8 +201,12 @@ mod tests {
         let unknown = json!({"kind": "gap", "reason": "its document went without a last word"});
         assert_eq!(after("{\"kind\":\"coverage\"}\n"), [] as [Value; 0], "nothing was exchanged");
         assert_eq!(after(&format!("{row}\n{{\"kind\":\"end\"}}\n")), [] as [Value; 0]);
-        assert_eq!(after(&format!("{row}\n")), [unknown.clone()]);
-        assert_eq!(after(&format!("{row}\n{{\"kind\":\"end\"}}\n{row}\n")), [unknown.clone()], "it came back");
+        assert_eq!(after(&format!("{row}\n")), std::slice::from_ref(&unknown));
+        assert_eq!(
+            after(&format!("{row}\n{{\"kind\":\"end\"}}\n{row}\n")),
+            std::slice::from_ref(&unknown),
+            "it came back"
+        );
         assert_eq!(after(&format!("{row}\n{row}")), [json!({"kind": "gap", "messages": 1}), unknown]);
     }
 
