@@ -300,10 +300,11 @@ impl Run<'_> {
     }
 
     /// After a loss: the same page again where it only loaded itself anew, else another one; none where nothing is left to
-    /// run in it. `goes_on`: the file has tests left. `after_all`: it had said everything before.
+    /// run in it and nobody else needs it. `goes_on`: the file has tests left. `after_all`: it had said everything before.
     async fn recover(&mut self, cause: LossCause, message: String, goes_on: bool, after_all: bool) {
         let Some(live) = self.live.take() else { return };
-        let wanted = goes_on || (self.files_left > 0 && self.failures_left != Some(0) && self.stop.signal().is_none());
+        let is_next = self.plan.page_is_kept || (self.files_left > 0 && self.failures_left != Some(0));
+        let wanted = goes_on || (is_next && self.stop.signal().is_none());
         // A browser that is gone before its files are through is worth a word at the end, whatever is left.
         if !wanted && (after_all || cause != LossCause::BrowserGone) {
             return;

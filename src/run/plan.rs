@@ -41,6 +41,8 @@ pub struct Plan {
     pub pass_with_no_tests: bool,
     /// Take a picture of the page when a test fails, where its browser can.
     pub screenshots: bool,
+    /// Somebody works with the page when the run is over: one that is lost at its end is replaced, too.
+    pub page_is_kept: bool,
     /// What was noticed while the run was prepared; said as warnings at its start.
     pub warnings: Vec<String>,
 }
@@ -100,6 +102,7 @@ impl Plan {
             bail: selection.bail,
             pass_with_no_tests: selection.pass_with_no_tests,
             screenshots: settings.report.screenshots && settings.report.dir.is_some(),
+            page_is_kept: false,
             warnings,
         })
     }

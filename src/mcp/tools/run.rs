@@ -125,6 +125,7 @@ async fn run_tests(call: Call, args: RunTests) -> Answered<Summary> {
     let mut plan = Plan::of(&settings).map_err(Fault::bad_input)?;
     // There is a folder for them here, whether one for reports was named or not.
     plan.screenshots = settings.report.screenshots;
+    plan.page_is_kept = true;
     if plan.files.is_empty() {
         let state =
             format!("No test file matches {} in {}.", args.files.join(", "), settings.project_root.value.display());
