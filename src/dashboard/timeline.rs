@@ -218,10 +218,10 @@ impl Timeline {
         } else {
             one.url = format!("(further connections than the first {MAX_CONNECTIONS})");
         }
-        match self.connections.get_mut(place) {
-            Some(_) if place == MAX_CONNECTIONS => {}
-            Some(free) => *free = one,
-            None => self.connections.push(one),
+        if place == self.connections.len() {
+            self.connections.push(one);
+        } else if place < MAX_CONNECTIONS {
+            self.connections[place] = one;
         }
         place
     }

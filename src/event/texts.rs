@@ -74,12 +74,11 @@ fn record(record: &mut Value, scrub: &Scrub) {
         }
     }
     scrub.clean_value(record);
-    match &mut payload {
-        Some(Value::String(_)) | None => {}
-        Some(other) => scrub.clean_value(other),
-    }
-    if let (Some(place), Some(payload)) = (record.get_mut("payload"), payload) {
-        *place = payload;
+    if let Some(mut payload) = payload {
+        if !payload.is_string() {
+            scrub.clean_value(&mut payload);
+        }
+        record["payload"] = payload;
     }
 }
 

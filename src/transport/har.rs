@@ -38,18 +38,16 @@ pub fn write_har<R: Read + Seek>(
             continue;
         }
         let mut entry = Entry::of(connection);
+        if selection.is_everything() {
+            entry.begin(first, out)?;
+        }
         for index in indices {
             if let Some(message) = timeline.wanted(index, selection)? {
-                if entry.messages == 0 {
-                    entry.begin(first, out)?;
-                }
+                entry.begin(first, out)?;
                 entry.take(&message, out)?;
             }
         }
-        if entry.messages > 0 || selection.is_everything() {
-            if entry.messages == 0 {
-                entry.begin(first, out)?;
-            }
+        if entry.begun {
             entry.end(timeline, out)?;
             first = false;
         }
@@ -61,6 +59,7 @@ pub fn write_har<R: Read + Seek>(
 /// more than fits into memory.
 struct Entry {
     connection: Connection,
+    begun: bool,
     messages: u64,
     last: Option<f64>,
     size: u64,
@@ -70,7 +69,7 @@ struct Entry {
 
 impl Entry {
     fn of(connection: Connection) -> Self {
-        Self { connection, messages: 0, last: None, size: 0, cut: false, body: Body::default() }
+        Self { connection, begun: false, messages: 0, last: None, size: 0, cut: false, body: Body::default() }
     }
 
     fn list(&self) -> Option<&'static str> {
@@ -81,7 +80,11 @@ impl Entry {
         }
     }
 
-    fn begin(&self, first: bool, out: &mut dyn Write) -> io::Result<()> {
+    /// Once, however often it is said.
+    fn begin(&mut self, first: bool, out: &mut dyn Write) -> io::Result<()> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
         write!(out, "{}\n{{", if first { "" } else { "," })?;
         self.list().map_or(Ok(()), |list| write!(out, "\"{list}\":["))
     }

@@ -1,6 +1,6 @@
 // Sizes, first parts and previews of payloads. Nothing here keeps hold of a buffer or text of the app that is longer
 // than what is asked for.
-import { apply, getPrototypeOf, getterOf, isView, match, min, win } from '../shared/natives.ts';
+import { apply, getPrototypeOf, getterOf, isView, match, min, NativeBytes, win } from '../shared/natives.ts';
 import { codeAt } from '../shared/words.ts';
 import { type MessagePayload, PREVIEW_CHARACTERS } from './events.ts';
 
@@ -20,7 +20,6 @@ const viewOffset = getterOf<number>(DataView.prototype, 'byteOffset');
 const viewLength = getterOf<number>(DataView.prototype, 'byteLength');
 const { set: setBytes, subarray } = Uint8Array.prototype;
 const nativeBase64 = (Uint8Array.prototype as { toBase64?: () => string }).toBase64;
-const NativeBytes = Uint8Array;
 
 /** Texts are measured in parts of this many bytes, so that no text needs a copy of its own size. */
 const SCRATCH_BYTES = 16 * 1024;

@@ -15,6 +15,7 @@ import {
   record,
   set,
   setPrototypeOf,
+  standing,
 } from '../shared/natives.ts';
 
 const { iterator } = Symbol;
@@ -23,8 +24,6 @@ const arrayPrototype = Array.prototype;
 const arrayValues = arrayPrototype.values;
 const arrayIteratorPrototype = getPrototypeOf(apply(arrayValues, [], [])) as object;
 const arrayNext: unknown = getOwnPropertyDescriptor(arrayIteratorPrototype, 'next')?.value;
-/** Deeper than any classes of an app's. */
-const MAX_DEPTH = 8;
 
 export const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';
@@ -59,7 +58,7 @@ export function listFor(list: object, read: ReadItem): object {
   let first: unknown;
   if (isArray(list)) {
     first = get(list, iterator);
-    if (!(first === arrayValues && isAsEver()) && found(list, iterator) === first) return list;
+    if (!(first === arrayValues && isAsEver()) && standing(list, iterator) === first) return list;
   }
   return standInFor(list, (key) => {
     if (key !== iterator) return methodOf(list, key);
@@ -116,17 +115,6 @@ function getters(fields: Record<string, () => unknown>): object {
 const isAsEver = (): boolean =>
   getOwnPropertyDescriptor(arrayPrototype, iterator)?.value === arrayValues &&
   getOwnPropertyDescriptor(arrayIteratorPrototype, 'next')?.value === arrayNext;
-
-/** The value that an object or one of its prototypes has under a name. */
-function found(object: object, key: PropertyKey): unknown {
-  let at: object | null = object;
-  for (let depth = 0; at && depth < MAX_DEPTH; depth++) {
-    const property = getOwnPropertyDescriptor(at, key);
-    if (property) return property.value;
-    at = getPrototypeOf(at) as object | null;
-  }
-  return undefined;
-}
 
 /** What an object has under a name; methods run on the object itself, and `gave` hears of what they give. */
 function methodOf(object: object, key: PropertyKey, gave: (value: unknown) => void = () => {}): unknown {

@@ -178,6 +178,20 @@ export function own(object: unknown, key: string): unknown {
   return typeof object === 'object' && object !== null && hasOwn(object, key) ? (object as Fields)[key] : undefined;
 }
 
+/** Deeper than any classes of an app's; a proxy may have prototypes without end. */
+const MAX_DEPTH = 8;
+
+/** What an object, or the nearest of its prototypes, has under a name, without a call of a getter. */
+export function standing(object: unknown, key: PropertyKey): unknown {
+  let from = object as object | null | undefined;
+  for (let depth = 0; from !== null && from !== undefined && depth < MAX_DEPTH; depth++) {
+    const found = getOwnPropertyDescriptor(from, key);
+    if (found) return found.value;
+    from = getPrototypeOf(from);
+  }
+  return undefined;
+}
+
 export type Fields = Record<string, unknown>;
 
 /** An item of a list, and nothing beyond its end: there the app may have put something on the prototype of all lists. */

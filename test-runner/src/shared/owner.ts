@@ -1,6 +1,6 @@
 // How the recorder of a window is found by whoever comes later. Our patched functions have it under a key that no other
 // object has and no list of keys shows. It is read from them, and nothing that stands in a window is ever called.
-import { get, getOwnPropertyDescriptor, getPrototypeOf, own } from './natives.ts';
+import { get, own, standing } from './natives.ts';
 
 export const KEY: PropertyKey = Symbol.for('devtools-test.capture');
 /** What the recorder is known by: a mock may have something under every key. */
@@ -33,17 +33,6 @@ export function ownerOf(target: object): unknown {
     } catch {
       // A window of another origin, or a trap of the app's own.
     }
-  }
-  return undefined;
-}
-
-/** A property that is there, without a call of a getter. */
-function standing(object: unknown, key: string): unknown {
-  let at = object as object | null | undefined;
-  while (at !== null && at !== undefined) {
-    const found = getOwnPropertyDescriptor(at, key);
-    if (found) return found.value;
-    at = getPrototypeOf(at);
   }
   return undefined;
 }

@@ -162,20 +162,28 @@ fn start_attach_returns_with_the_code_and_waits_when_asked_to() {
     agent.close().expect_code(0);
 }
 
-#[test]
-fn a_phone_that_is_lost_in_the_middle_ends_the_run_with_what_is_known() {
-    let project = project(&[("a.ait.test.ts", WAITS)]);
-    let mut agent = Agent::start(server(project.path()).args(["--attach-timeout", "20s", "--silence-timeout", "3s"]));
+/// Has a phone attach, and takes it away while the first test of `a` runs there. Gives the number of that call, and the
+/// dashboard's address.
+fn lost_in_a_test(agent: &mut Agent, timeout_ms: u32) -> (u64, String) {
     let shown = agent.call("start_attach", json!({}));
-    let phone = Phone::open(&scan(shown["data"]["dashboard"].as_str().unwrap()));
+    let dashboard = shown["data"]["dashboard"].as_str().unwrap().to_owned();
+    let phone = Phone::open(&scan(&dashboard));
     let attached = agent.call("start_attach", json!({ "wait_seconds": 60 }));
     assert_eq!(attached["ok"], true, "{attached:#}");
-    let id = agent.begin("run_tests", json!({ "files": ["a.ait.test.ts"], "timeout_ms": 60_000 }));
+    let id = agent.begin("run_tests", json!({ "files": ["a.ait.test.ts"], "timeout_ms": timeout_ms }));
     let until = Instant::now() + Duration::from_secs(30);
     while agent.call("list_console_messages", json!({ "contains": "ready" }))["data"]["matching"] != 1 {
         assert!(Instant::now() < until, "the test does not begin");
     }
     drop(phone);
+    (id, dashboard)
+}
+
+#[test]
+fn a_phone_that_is_lost_in_the_middle_ends_the_run_with_what_is_known() {
+    let project = project(&[("a.ait.test.ts", WAITS)]);
+    let mut agent = Agent::start(server(project.path()).args(["--attach-timeout", "20s", "--silence-timeout", "3s"]));
+    let (id, _) = lost_in_a_test(&mut agent, 60_000);
     let answer = agent.envelope(id);
     assert_ne!(answer["data"]["verdict"], "passed", "{answer:#}");
     let failures = answer["data"]["failures"].to_string();
@@ -193,17 +201,7 @@ fn a_phone_that_is_lost_in_the_middle_ends_the_run_with_what_is_known() {
 fn a_run_that_is_cancelled_while_it_waits_for_a_lost_page_leaves_a_session_to_attach_to() {
     let project = project(&[("a.ait.test.ts", WAITS), ("b.ait.test.ts", HOLDS)]);
     let mut agent = Agent::start(server(project.path()).args(["--silence-timeout", "3s"]));
-    let shown = agent.call("start_attach", json!({}));
-    let dashboard = shown["data"]["dashboard"].as_str().unwrap().to_owned();
-    let phone = Phone::open(&scan(&dashboard));
-    let attached = agent.call("start_attach", json!({ "wait_seconds": 60 }));
-    assert_eq!(attached["ok"], true, "{attached:#}");
-    let id = agent.begin("run_tests", json!({ "files": ["a.ait.test.ts"], "timeout_ms": 120_000 }));
-    let until = Instant::now() + Duration::from_secs(30);
-    while agent.call("list_console_messages", json!({ "contains": "ready" }))["data"]["matching"] != 1 {
-        assert!(Instant::now() < until, "the test does not begin");
-    }
-    drop(phone);
+    let (id, dashboard) = lost_in_a_test(&mut agent, 120_000);
     agent.until_progress(id, "scan the code again");
     // Once the code is shown the wait is under way.
     scan(&dashboard);
